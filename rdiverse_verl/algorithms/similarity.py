@@ -1,0 +1,51 @@
+"""Cosine similarity whose bits depend on the two vectors alone.
+
+A float matmul rounds differently with the shape of its operands, the BLAS and the number of threads. Here vectors are
+first rounded to multiples of 2**-26. Products are then multiples of 2**-52 and, by Cauchy-Schwarz, every partial sum of
+unit vectors stays below 2: 53 bits hold each of them, so a float64 matmul is exact in any order. The rounding moves a
+cosine by about 1e-8, less than float32 resolves.
+"""
+
+import numpy as np
+
+from rdiverse_verl.errors import DataError
+
+_GRID = 2.0**26
+_UNIT_TOLERANCE = 1e-3
+
+
+def to_grid(emb_N_D: np.ndarray) -> np.ndarray:
+    """Unit rows as float64 multiples of 2**-26. Raises DataError for a row that is not finite and of unit length."""
+    emb_N_D = np.asarray(emb_N_D, dtype=np.float64)
+    if emb_N_D.ndim != 2:
+        raise DataError(f"embeddings must have shape (rows, dim), not {emb_N_D.shape}")
+    norm_N = np.linalg.norm(emb_N_D, axis=1)
+    bad = np.flatnonzero(~(np.abs(norm_N - 1) <= _UNIT_TOLERANCE))
+    if bad.size:
+        raise DataError(f"embedding row {bad[0]} has length {norm_N[bad[0]]:.4g}, not 1; normalise before comparing")
+    return _round(emb_N_D / norm_N[:, None])
+
+
+def cosine(grid_N_D: np.ndarray, grid_M_D: np.ndarray) -> np.ndarray:
+    """sim_N_M in [-1, 1] of rows from `to_grid`: exact, so independent of which rows share the call."""
+    return np.clip(grid_N_D @ grid_M_D.T, -1.0, 1.0)
+
+
+def mean_similarity(grid_N_D: np.ndarray, grid_M_D: np.ndarray) -> np.ndarray:
+    """Mean cosine of each row to all M > 0 rows: one product with their mean, which is not normalised again.
+
+    The sum over M is exact, hence independent of row order.
+    """
+    return grid_N_D @ _round(grid_M_D.sum(axis=0) / len(grid_M_D))
+
+
+def max_similarity(grid_N_D: np.ndarray, grid_M_D: np.ndarray, block: int = 8192) -> np.ndarray:
+    """Largest cosine of each row to any of M > 0 rows, in blocks that bound the memory to N x block."""
+    max_N = np.full(len(grid_N_D), -1.0)
+    for start in range(0, len(grid_M_D), block):
+        np.maximum(max_N, cosine(grid_N_D, grid_M_D[start : start + block]).max(axis=1), out=max_N)
+    return max_N
+
+
+def _round(values: np.ndarray) -> np.ndarray:
+    return np.rint(values * _GRID) / _GRID
