@@ -1,0 +1,70 @@
+"""The ``rdiverse`` command."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rdiverse_verl.errors import RdiverseError
+
+app = typer.Typer(
+    help="R-Diverse, ExTra and DRA-GRPO on stock verl.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.command()
+def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
+    """Check this machine: versions, plug-in names in a fresh process, devices, Ray, disk and memory."""
+    from rdiverse_verl.doctor import examine, print_findings
+
+    findings = examine()
+    print_findings(findings, as_json)
+    if not findings["ok"]:
+        raise typer.Exit(1)
+
+
+@app.command()
+def selfplay(
+    config: Annotated[Path, typer.Argument(help="A recipe, e.g. recipes/tiny/selfplay.yaml.")],
+    overrides: Annotated[list[str] | None, typer.Argument(help="key=value, key.sub=value ...")] = None,
+    run_dir: Annotated[Path, typer.Option(help="Where the run lives; an unfinished run continues.")] = Path(
+        "runs/selfplay"
+    ),
+    stop_after: Annotated[str | None, typer.Option(help="Stop after a phase, e.g. 1:label.")] = None,
+) -> None:
+    """Run R-Diverse self-play, or continue it."""
+    from rdiverse_verl.config import load_settings
+    from rdiverse_verl.selfplay.driver import run_selfplay
+    from rdiverse_verl.selfplay.settings import SelfPlay
+
+    run_selfplay(load_settings(SelfPlay, config, overrides), run_dir.absolute(), stop_after)
+
+
+@app.command()
+def status(run_dir: Annotated[Path, typer.Argument(help="A run directory.")]) -> None:
+    """Show how far a run is and what it has found."""
+    from rich.console import Console
+
+    from rdiverse_verl.selfplay.state import print_status, run_settings
+    from rdiverse_verl.selfplay.summary import print_summary, summarise
+
+    console = Console()
+    settings = run_settings(run_dir)
+    print_status(run_dir, settings, console)
+    print_summary(summarise(run_dir, settings), console)
+
+
+def main() -> None:
+    """Entry point: an error raised on purpose is one message and exit code 2, not a traceback."""
+    try:
+        app()
+    except RdiverseError as error:
+        print(f"rdiverse: {error}", file=sys.stderr)
+        raise SystemExit(2) from error
+    except KeyboardInterrupt:
+        print("rdiverse: stopped; the same command continues", file=sys.stderr)
+        raise SystemExit(130) from None

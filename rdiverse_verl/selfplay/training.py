@@ -1,0 +1,129 @@
+"""One training phase: stock verl as a child process, watched, and continued from its own checkpoint after an interruption."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rdiverse_verl.errors import ServiceError
+from rdiverse_verl.selfplay import supervise
+from rdiverse_verl.selfplay.journal import write_atomic
+from rdiverse_verl.selfplay.verl_config import Tree, write_verl_config
+from rdiverse_verl.selfplay.work import Work
+
+CONFIG = "verl.yaml"
+CHECKPOINTS = "checkpoints"
+METRICS = "metrics.jsonl"
+TRACKER = "latest_checkpointed_iteration.txt"
+POLL_S = 0.5
+
+Metrics = dict[str, Any]
+
+
+def train(work: Work, differences: Tree, steps: int, step_timeout_s: float, shown: dict[str, str]) -> list[Metrics]:
+    """Run verl until ``steps`` are done; returns each step's metrics and writes them to ``metrics.jsonl``.
+
+    Args:
+        shown: metric -> short name, for the progress line.
+
+    Raises:
+        ServiceError: verl ended with an error, or one step took longer than ``step_timeout_s``.
+    """
+    write_verl_config(work.folder / CONFIG, differences)
+    _repair_checkpoints(work.folder / CHECKPOINTS)
+    attempt = len(list(work.log.glob("metrics.*.jsonl"))) + 1
+    metrics = work.log / f"metrics.{attempt}.jsonl"
+    log = work.log / f"verl.{attempt}.log"
+    if checkpointed_step(work.folder) < steps:
+        command = [sys.executable, "-m", "verl.trainer.main_ppo", "--config-path", str(work.folder), "--config-name", "verl"]
+        process = supervise.start(command, log, {**os.environ, "VERL_FILE_LOGGER_PATH": str(metrics)})
+        try:
+            _watch(process, work, metrics, log, steps, step_timeout_s, shown)
+        finally:
+            supervise.stop(process)
+    records = _all_steps(work.log, steps)
+    write_atomic(work.folder / METRICS, "".join(json.dumps(record) + "\n" for record in records))
+    return [record["data"] for record in records]
+
+
+def checkpointed_step(folder: Path) -> int:
+    """The last step whose checkpoint is complete; 0 where there is none."""
+    tracker = folder / CHECKPOINTS / TRACKER
+    return int(tracker.read_text()) if tracker.is_file() else 0
+
+
+def _repair_checkpoints(checkpoints: Path) -> None:
+    """Drop what an interrupted save left behind. verl writes a step's data.pt last but one, and its tracker last."""
+    tracker = checkpoints / TRACKER
+    if tracker.is_file() and not tracker.read_text().strip().isdigit():  # killed while writing it: the save before was whole
+        saved = [_step(folder) for folder in checkpoints.glob("global_step_*") if (folder / "data.pt").is_file()]
+        write_atomic(tracker, str(max(saved, default=0)))
+    last = checkpointed_step(checkpoints.parent)
+    for folder in checkpoints.glob("global_step_*"):
+        if _step(folder) > last:
+            shutil.rmtree(folder)
+
+
+def _step(folder: Path) -> int:
+    return int(folder.name.removeprefix("global_step_"))
+
+
+def _watch(
+    process: subprocess.Popen[bytes],
+    work: Work,
+    metrics: Path,
+    log: Path,
+    steps: int,
+    step_timeout_s: float,
+    shown: dict[str, str],
+) -> None:
+    done, since = checkpointed_step(work.folder), time.monotonic()
+    started, first = since, done
+    figures = ""
+    while process.poll() is None:
+        for record in _records(metrics):
+            if record["step"] > done:
+                done, since = record["step"], time.monotonic()
+                figures = "  ".join(f"{name} {record['data'][key]:.3g}" for key, name in shown.items() if key in record["data"])
+        if time.monotonic() - since > step_timeout_s:
+            raise ServiceError(f"{work.phase.label}: step {done + 1} has taken more than {step_timeout_s:g} s; see {log}")
+        left = f", {(steps - done) * (since - started) / (done - first):.0f} s left" if done > first else ""
+        work.report(f"step {done}/{steps}{left}  {figures}".rstrip())
+        time.sleep(POLL_S)
+    if process.returncode:
+        raise ServiceError(f"{work.phase.label}: verl ended with code {process.returncode}: {explain(log)}")
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    """The complete lines of a metrics file that may still be written to."""
+    if not path.is_file():
+        return
+    for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
+        if line.endswith("\n"):
+            yield json.loads(line)
+
+
+def _all_steps(folder: Path, steps: int) -> list[dict[str, Any]]:
+    """Steps 1..n over all attempts; a later attempt repeats what was not checkpointed, and counts."""
+    found: dict[int, dict[str, Any]] = {}
+    for path in sorted(folder.glob("metrics.*.jsonl"), key=lambda path: int(path.suffixes[0][1:])):
+        found.update({record["step"]: record for record in _records(path)})
+    missing = [step for step in range(1, steps + 1) if step not in found]
+    if missing:
+        raise ServiceError(f"verl ended without metrics for step(s) {missing}; its logs are in {folder}")
+    return [found[step] for step in range(1, steps + 1)]
+
+
+def explain(log: Path) -> str:
+    """The line of a verl log that says most about why it ended: our own error if there is one, else the last error."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    ours = [line for line in lines if re.search(r"rdiverse_verl\.errors\.\w+: ", line)]
+    errors = [line for line in lines if re.search(r"\b\w*(Error|Exception)\b: ", line)]
+    line = (ours or errors or [line for line in lines if line.strip()] or ["nothing was logged"])[-1]
+    return f"{re.sub(r'^.*?errors[.]', '', line.strip()) if ours else line.strip()} ({log})"
