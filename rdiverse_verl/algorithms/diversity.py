@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rdiverse_verl.algorithms.similarity import max_similarity, mean_similarity, to_grid
+from rdiverse_verl.algorithms.similarity import max_similarity, mean_row, to_grid
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def cross_iteration_repetition(
         return None
     grid_N_D, grid_M_D = to_grid(emb_N_D), to_grid(history_M_D)
     nearest = float(max_similarity(grid_N_D, grid_M_D).mean())
-    average = float(mean_similarity(grid_N_D, grid_M_D).mean())
+    average = float((grid_N_D @ mean_row(grid_M_D)).mean())
     return CrossIterationRepetition(nearest, average, gamma * nearest + (1 - gamma) * average)
 
 

@@ -31,12 +31,12 @@ def cosine(grid_N_D: np.ndarray, grid_M_D: np.ndarray) -> np.ndarray:
     return np.clip(grid_N_D @ grid_M_D.T, -1.0, 1.0)
 
 
-def mean_similarity(grid_N_D: np.ndarray, grid_M_D: np.ndarray) -> np.ndarray:
-    """Mean cosine of each row to all M > 0 rows: one product with their mean, which is not normalised again.
+def mean_row(grid_M_D: np.ndarray) -> np.ndarray:
+    """mean_D of M > 0 rows, on the grid and not normalised again: a row's product with it is its mean cosine to all.
 
     The sum over M is exact, hence independent of row order.
     """
-    return grid_N_D @ _round(grid_M_D.sum(axis=0) / len(grid_M_D))
+    return _round(grid_M_D.sum(axis=0) / len(grid_M_D))
 
 
 def max_similarity(grid_N_D: np.ndarray, grid_M_D: np.ndarray, block: int = 8192) -> np.ndarray:
