@@ -1,0 +1,116 @@
+"""The rollout ``transformers``: verl's two sides of it, one that starts servers and one that sends them weights."""
+
+import asyncio
+import os
+from collections.abc import Iterable
+from typing import Any
+
+import ray
+import torch
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+from verl.single_controller.ray import RayResourcePool
+from verl.workers.rollout.base import BaseRollout
+from verl.workers.rollout.replica import RolloutMode, RolloutReplica
+
+from rdiverse_verl.cpu.config_check import check_rollout
+from rdiverse_verl.cpu.rollout_server import ServerLimits, TransformersServer
+from rdiverse_verl.errors import ConfigError, ServiceError
+
+START_TIMEOUT = 120.0
+REQUEST_TIMEOUT = 120.0
+
+
+def server_name(replica_rank: int, kind: str = "") -> str:
+    """Name of a replica's Ray actor; ``kind`` tells served reward models from the policy's own replicas."""
+    return f"transformers_server_{kind}{replica_rank}_0"
+
+
+class TransformersReplica(RolloutReplica):
+    """One server process; verl starts one per rank, and as many as it is told for a served model."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        check_rollout(self.config, "rollout")
+
+    async def init_colocated(self, resource_pool: RayResourcePool) -> None:
+        """Serve a model whose weights never change: no worker group beside the server to receive them."""
+        self.rollout_mode = RolloutMode.COLOCATED
+        self.resource_pool = resource_pool
+        await self.launch_servers()
+
+    async def launch_servers(self) -> None:
+        """Start the server on this node and wait until it answers.
+
+        Raises:
+            ServiceError: the server died, or did not answer within ``START_TIMEOUT`` seconds.
+        """
+        kind = "reward_" if self.is_reward_model else "teacher_" if self.is_teacher_model else ""
+        limits = ServerLimits(
+            self.config.prompt_length, self.config.response_length, self.config.max_model_len, self.config.max_num_seqs
+        )
+        server = (
+            ray.remote(TransformersServer)
+            .options(
+                name=server_name(self.replica_rank, kind) + self.name_suffix,
+                num_cpus=0,
+                max_concurrency=self.max_concurrency,
+                scheduling_strategy=NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False),
+            )
+            .remote(self.model_config.path, limits, self.config.seed + self.replica_rank, REQUEST_TIMEOUT)
+        )
+        address = await _answer(
+            server.serve.remote(), START_TIMEOUT, f"starting the server of {self.model_config.path}"
+        )
+        self.servers = [server]
+        self._server_handle = server
+        self._server_address = address
+
+
+class TransformersClient(BaseRollout):
+    """In a training worker: hands the trained weights to the server of the same rank."""
+
+    def __init__(self, config: Any, model_config: Any, device_mesh: Any, replica_rank: int = -1) -> None:
+        super().__init__(config, model_config, device_mesh)
+        self.replica_rank = int(os.environ["RANK"]) if replica_rank == -1 else replica_rank
+        self.is_leader_rank = True
+
+    async def update_weights(
+        self,
+        weights: Iterable[tuple[str, torch.Tensor]],
+        wire_format: str = "named_tensors",
+        global_steps: int | None = None,
+        peft_config: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        """Send all weights and wait until the server uses them.
+
+        Raises:
+            ConfigError: weights come as LoRA adapters or as differences.
+            ServiceError: the server is dead or does not answer.
+        """
+        if peft_config is not None or wire_format != "named_tensors":
+            raise ConfigError(
+                "the transformers rollout takes full weights only: switch off LoRA and delta weight updates"
+            )
+        named_tensors = [(name, tensor.detach().cpu()) for name, tensor in weights]
+        server = ray.get_actor(server_name(self.replica_rank))
+        await _answer(
+            server.update_weights.remote(named_tensors, global_steps),
+            REQUEST_TIMEOUT,
+            "sending weights to the rollout server",
+        )
+
+    async def resume(self, tags: list[str]) -> None:
+        """Nothing was released."""
+
+    async def release(self) -> None:
+        """There is no device memory to release."""
+
+
+async def _answer(reference: Any, timeout: float, what: str) -> Any:
+    try:
+        return await asyncio.wait_for(asyncio.wrap_future(reference.future()), timeout)
+    except asyncio.TimeoutError:
+        raise ServiceError(f"{what}: no answer within {timeout:g} s") from None
+    except ray.exceptions.RayActorError as error:
+        raise ServiceError(f"{what}: the server process died: {error}") from error

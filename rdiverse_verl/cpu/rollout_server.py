@@ -1,0 +1,136 @@
+"""The process behind one ``transformers`` rollout replica: a generation engine, called by Ray and over HTTP.
+
+It imports neither verl nor its dependencies, so that a replica starts in the time of loading its model.
+"""
+
+import asyncio
+import socket
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import ray
+from torch import Tensor
+
+from rdiverse_verl.cpu.engine import GenerationEngine
+from rdiverse_verl.cpu.options import SamplingOptions
+from rdiverse_verl.errors import ConfigError, ServiceError
+
+
+async def serve_http(*a):
+    pass
+
+
+@dataclass
+class TokenOutput:
+    """One reply, with the fields of ``verl.workers.rollout.replica.TokenOutput``."""
+
+    token_ids: list[int]
+    log_probs: list[float] | None = None
+    routed_experts: None = None
+    stop_reason: str | None = None
+    num_preempted: int | None = None
+    extra_fields: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ServerLimits:
+    """Sizes of one server: tokens of a prompt and of a reply, tokens of both together, requests at once."""
+
+    prompt_length: int
+    response_length: int
+    max_model_len: int | None
+    max_num_seqs: int
+
+
+class TransformersServer:
+    """Ray actor; all methods are asynchronous and share one event loop.
+
+    Args:
+        model_path: folder of the model and its tokenizer.
+        limits: see :class:`ServerLimits`.
+        seed: seed of requests that bring none.
+        request_timeout: seconds after which an unanswered request fails instead of holding its caller for ever.
+    """
+
+    def __init__(self, model_path: str, limits: ServerLimits, seed: int, request_timeout: float) -> None:
+        self.limits = limits
+        self.request_timeout = request_timeout
+        self.model_path = model_path
+        self.engine = GenerationEngine(
+            model_path, max_batch_size=limits.max_num_seqs, max_model_len=limits.max_model_len, seed=seed
+        )
+        self.global_steps: int | None = None
+        self._admitting = asyncio.Event()
+        self._admitting.set()
+
+    async def serve(self) -> str:
+        """Open the HTTP side on a free port of this node's address; returns ``host:port``."""
+        host = ray.util.get_node_ip_address()
+        listener = socket.create_server((host, 0))
+        self._http = asyncio.create_task(serve_http(self.engine, self.model_path, listener))
+        return f"{host}:{listener.getsockname()[1]}"
+
+    async def generate(
+        self,
+        prompt_ids: list[int],
+        sampling_params: Mapping[str, Any],
+        request_id: str,
+        **media: Any,
+    ) -> TokenOutput:
+        """Continue token ids; the reply carries the log-probability of every sampled token.
+
+        Raises:
+            ConfigError: a sampling option, or images, video or audio, that this engine does not handle.
+            ServiceError: no reply within ``request_timeout`` seconds.
+        """
+        refused = sorted(name for name, value in media.items() if value)
+        if refused:
+            raise ConfigError(f"the transformers rollout reads text only: remove {', '.join(refused)} from the rows")
+        await self._admitting.wait()
+        options = self._options(len(prompt_ids), dict(sampling_params))
+        try:
+            completion = await asyncio.wait_for(self.engine.generate(prompt_ids, options), self.request_timeout)
+        except asyncio.TimeoutError:
+            raise ServiceError(
+                f"request {request_id}: no reply within {self.request_timeout:g} s from {self.model_path}"
+            ) from None
+        return TokenOutput(
+            token_ids=completion.token_ids,
+            log_probs=completion.logprobs,
+            stop_reason="completed",
+            extra_fields={"global_steps": self.global_steps},
+        )
+
+    def _options(self, prompt_tokens: int, params: dict[str, Any]) -> SamplingOptions:
+        params.pop("logprobs", None)  # every reply carries them
+        budget = min(
+            self.limits.response_length, self.limits.prompt_length + self.limits.response_length - prompt_tokens
+        )
+        wanted = params.pop("max_new_tokens", params.pop("max_tokens", budget))
+        params["max_tokens"] = max(1, min(wanted, self.engine.max_model_len - prompt_tokens))
+        return SamplingOptions.parse(params)
+
+    async def update_weights(self, named_tensors: Iterable[tuple[str, Tensor]], global_steps: int | None) -> None:
+        """Replace the weights; replies from here on carry ``global_steps``."""
+        await self.engine.load_state(named_tensors)
+        self.global_steps = global_steps
+
+    async def ping(self) -> None:
+        """Raise what made the engine stop answering, if it did."""
+        if self.engine.failure is not None:
+            raise self.engine.failure
+
+    async def abort_all_requests(self, reject_request: bool = False) -> dict[str, Any]:
+        """Hold back new requests until ``resume_generation``; those under way end with the weights they began with."""
+        self._admitting.clear()
+        return {"aborted_count": 0, "request_ids": []}
+
+    async def resume_generation(self) -> None:
+        self._admitting.set()
+
+    async def _nothing_to_do(self, *args: Any, **kwargs: Any) -> None:
+        """There is no device memory to release and no profiler to drive."""
+
+    wake_up = sleep = clear_kv_cache = release_kv_cache = resume_kv_cache = _nothing_to_do
+    start_profile = stop_profile = _nothing_to_do
