@@ -1,0 +1,18 @@
+"""Solver training: verl's synchronous GRPO on the pseudo-labels, the same twice from one seed."""
+
+from typing import Any
+
+import numpy as np
+from transfer_queue import KVBatchMeta
+
+from rdiverse_verl.verl_plugin.deterministic import DeterministicTrainer, reward_infos
+
+
+class SolverTrainer(DeterministicTrainer):
+    """``trainer.v1.trainer_mode=rdiverse_solver``."""
+
+    def _on_batch_complete(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> None:
+        infos = reward_infos(batch)
+        metrics["rdiverse/accuracy"] = float(np.mean([info["acc"] for info in infos]))
+        metrics["rdiverse/parsed_rate"] = float(np.mean([info["parsed"] for info in infos]))
+        self.dump_columns = dict(zip(batch.keys, infos, strict=True))
