@@ -15,7 +15,7 @@ _TOKEN = re.compile(r"(\d+\.?\d*|\.\d+|\\[a-zA-Z]+|\\.|[a-zA-Z]|[^\s\\])|\s+")
 _NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
 _SCIENTIFIC = re.compile(r"(?<![a-zA-Z\\}])(\d+\.?\d*|\.\d+)[eE]([-+]?\d+)(?![.a-zA-Z])")
 _LETTERS = frozenset({"\\pi", "\\alpha", "\\beta", "\\gamma", "\\delta", "\\theta", "\\lambda", "\\mu", "\\phi", "\\omega",
-                      "\\sigma", "\\tau", "\\rho", "\\epsilon", "\\varphi"})  # fmt: skip
+                      "\\sigma", "\\tau", "\\rho", "\\epsilon", "\\varphi", "\\infty"})  # fmt: skip
 _CLOSING = {"(": ")", "{": "}", "[": "]"}
 
 

@@ -29,7 +29,7 @@ _SAME_COMMAND = {
     "lvert": "|", "rvert": "|", "vert": "|", "mid": "|", "ldots": "\\dots ", "cdots": "\\dots ", "dotsc": "\\dots ",
     "colon": ":", "land": "\\text{and}", "wedge": "\\text{and}", "lor": "\\text{or}", "vee": "\\text{or}", "tbinom": "\\binom",
     "dbinom": "\\binom", "mp": "\\pm ", "percent": "\\%", "textdegree": "^\\circ ", "varpi": "\\varpi ", "thinspace": " ",
-    "mathrm": "\\text", "mbox": "\\text", "textbf": "\\text", "mathbf": "\\text", "textit": "\\text", "mathit": "\\text",
+    "text": "\\text", "mathrm": "\\text", "mbox": "\\text", "textbf": "\\text", "mathbf": "\\text", "textit": "\\text", "mathit": "\\text",
     "textrm": "\\text", "textnormal": "\\text", "operatorname": "\\text", "rm": "", "bf": "", "mathsf": "\\text",
     "texttt": "\\text", "boldsymbol": "\\text", "hbox": "\\text", "emph": "\\text", "quad": " ", "qquad": " ", "left": "",
     "right": "", "big": "", "Big": "", "bigg": "", "Bigg": "", "bigl": "", "bigr": "", "Bigl": "", "Bigr": "", "limits": "",

@@ -1,7 +1,7 @@
 """Judge a response against its gold answer."""
 
 from rdiverse_verl.grading.exact import equal
-from rdiverse_verl.grading.extract import Form, extract
+from rdiverse_verl.grading.extraction import Form, extract
 from rdiverse_verl.grading.normal import normalize
 from rdiverse_verl.grading.verdict import Verdict
 

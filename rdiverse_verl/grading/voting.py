@@ -21,7 +21,7 @@ def vote(answers: Sequence[str | None]) -> Vote:
 
     A None is a sample without an answer: it counts in the denominator and is never a label.
     """
-    from rdiverse_verl.grading.grade import equivalent
+    from rdiverse_verl.grading.grader import equivalent
 
     forms: dict[str, list[int]] = {}
     for place, answer in enumerate(answers):
