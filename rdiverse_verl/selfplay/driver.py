@@ -1,5 +1,6 @@
 """Walk the plan: skip what is done, run what is not, stop where asked. Killed anywhere, it continues where it was."""
 
+import shutil
 import time
 from importlib import import_module
 from importlib.metadata import version
@@ -16,6 +17,7 @@ from rdiverse_verl.selfplay.preflight import preflight
 from rdiverse_verl.selfplay.progress import Progress
 from rdiverse_verl.selfplay.settings import SelfPlay
 from rdiverse_verl.selfplay.summary import print_summary, write_summary
+from rdiverse_verl.selfplay.training import CHECKPOINTS
 from rdiverse_verl.selfplay.work import Work, phase_folder
 
 VERSIONS = ("rdiverse-verl", "verl", "torch", "transformers", "ray", "numpy")
@@ -68,6 +70,7 @@ def _run_phase(work: Work, progress: Progress) -> None:
     inputs = {need.folder: phase_folder(work.run_dir, need).digest() for need in work.phase.needs}
     if folder.done:
         _check_done(folder, inputs)
+        _tidy(work)
         progress.skip(work.phase)
         return
     progress.start(work.phase)
@@ -87,7 +90,14 @@ def _run_phase(work: Work, progress: Progress) -> None:
             "versions": {name: version(name) for name in VERSIONS},
         },
     )
+    _tidy(work)
     progress.finish(work.phase, seconds, outcome.facts)
+
+
+def _tidy(work: Work) -> None:
+    """Once a model is exported nothing reads its training checkpoints; optimizer states are most of a run's disk."""
+    if work.phase.kind.startswith("export"):
+        shutil.rmtree(phase_folder(work.run_dir, work.phase.needs[0]).path / CHECKPOINTS, ignore_errors=True)
 
 
 def _check_done(folder: PhaseFolder, inputs: dict[str, str]) -> None:

@@ -1,7 +1,7 @@
 """What a run consists of: the phases of each iteration, in order, and which earlier phases each one reads.
 
-Iteration t: train the Challenger from C_{t-1} against the frozen S_{t-1}; generate questions with C_t; label them by S_{t-1}'s
-vote; remember them; train the Solver S_t from S_{t-1}; evaluate it (R-Diverse, Fig. 2).
+Iteration t: train the Challenger from C_{t-1} against the frozen S_{t-1}; generate questions with C_t; label them by
+the vote of S_{t-1}; remember them; train the Solver S_t from S_{t-1}; evaluate it (R-Diverse, Fig. 2).
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the terminal shows: the phase, how far it is, key figures and the time left. Lines only, so that logs read well too."""
+"""What the terminal shows: the phase, how far it is, key figures, time left. Lines only, so that logs read well too."""
 
 import sys
 import time

@@ -15,6 +15,7 @@ import httpx
 from rdiverse_verl.errors import ServiceError
 from rdiverse_verl.selfplay import supervise
 from rdiverse_verl.selfplay.settings import Serving
+from rdiverse_verl.selfplay.work import Work
 
 POLL_S = 0.1
 
@@ -49,6 +50,17 @@ def served(model: str, serving: Serving, seed: int, log: Path) -> Iterator[Endpo
         yield endpoint
     finally:
         supervise.stop(process)
+
+
+@contextmanager
+def coder_endpoint(work: Work) -> Iterator[Endpoint]:
+    """The Coder: where the recipe says it is served already, else served here."""
+    coder = work.settings.coder
+    if coder.url:
+        yield Endpoint(coder.url, coder.model)
+        return
+    with served(work.coder(), work.settings.serving, work.seed("coder"), work.log / "coder.log") as endpoint:
+        yield endpoint
 
 
 def _command(model: str, port: int, seed: int, serving: Serving) -> list[str]:

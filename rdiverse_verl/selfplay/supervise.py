@@ -1,8 +1,8 @@
 """Run a command so that nothing of it outlives whoever asked for it.
 
-``python -m rdiverse_verl.selfplay.supervise PARENT_PID COMMAND...`` runs COMMAND as a child and adopts whatever its descendants
-orphan (Ray starts daemons). When the command ends, when the parent dies (also by kill -9) or on SIGTERM, every descendant is ended
-by its process id.
+``python -m rdiverse_verl.selfplay.supervise PARENT_PID COMMAND...`` runs COMMAND as a child and adopts whatever its
+descendants orphan (Ray starts daemons). When the command ends, when the parent dies (also by kill -9) or on SIGTERM,
+every descendant is ended by its process id.
 """
 
 import ctypes

@@ -1,4 +1,4 @@
-"""One training phase: stock verl as a child process, watched, and continued from its own checkpoint after an interruption."""
+"""One training phase: stock verl as a child process, watched, and continued from its own checkpoints."""
 
 import json
 import os
@@ -14,6 +14,7 @@ from typing import Any
 from rdiverse_verl.errors import ServiceError
 from rdiverse_verl.selfplay import supervise
 from rdiverse_verl.selfplay.journal import write_atomic
+from rdiverse_verl.selfplay.settings import Training
 from rdiverse_verl.selfplay.verl_config import Tree, write_verl_config
 from rdiverse_verl.selfplay.work import Work
 
@@ -26,30 +27,46 @@ POLL_S = 0.5
 Metrics = dict[str, Any]
 
 
-def train(work: Work, differences: Tree, steps: int, step_timeout_s: float, shown: dict[str, str]) -> list[Metrics]:
-    """Run verl until ``steps`` are done; returns each step's metrics and writes them to ``metrics.jsonl``.
+def train(work: Work, differences: Tree, training: Training, shown: dict[str, str]) -> list[Metrics]:
+    """Run verl until all steps are done; returns each step's metrics and writes them to ``metrics.jsonl``.
 
     Args:
         shown: metric -> short name, for the progress line.
 
     Raises:
-        ServiceError: verl ended with an error, or one step took longer than ``step_timeout_s``.
+        ServiceError: verl ended with an error, or one step took longer than ``training.step_timeout_s``.
     """
     write_verl_config(work.folder / CONFIG, differences)
     _repair_checkpoints(work.folder / CHECKPOINTS)
     attempt = len(list(work.log.glob("metrics.*.jsonl"))) + 1
     metrics = work.log / f"metrics.{attempt}.jsonl"
     log = work.log / f"verl.{attempt}.log"
-    if checkpointed_step(work.folder) < steps:
-        command = [sys.executable, "-m", "verl.trainer.main_ppo", "--config-path", str(work.folder), "--config-name", "verl"]
-        process = supervise.start(command, log, {**os.environ, "VERL_FILE_LOGGER_PATH": str(metrics)})
+    if checkpointed_step(work.folder) < training.steps:
+        command = [
+            sys.executable,
+            "-m",
+            "verl.trainer.main_ppo",
+            "--config-path",
+            str(work.folder),
+            "--config-name",
+            "verl",
+        ]
+        process = supervise.start(command, log, {**_environment(work), "VERL_FILE_LOGGER_PATH": str(metrics)})
         try:
-            _watch(process, work, metrics, log, steps, step_timeout_s, shown)
+            _watch(process, work, metrics, log, training, shown)
         finally:
             supervise.stop(process)
-    records = _all_steps(work.log, steps)
+    records = _all_steps(work.log, training.steps)
     write_atomic(work.folder / METRICS, "".join(json.dumps(record) + "\n" for record in records))
     return [record["data"] for record in records]
+
+
+def _environment(work: Work) -> dict[str, str]:
+    if work.settings.platform == "gpu":
+        return dict(os.environ)
+    from rdiverse_verl.cpu.overrides import cpu_environment
+
+    return {**os.environ, **cpu_environment()}
 
 
 def checkpointed_step(folder: Path) -> int:
@@ -59,9 +76,11 @@ def checkpointed_step(folder: Path) -> int:
 
 
 def _repair_checkpoints(checkpoints: Path) -> None:
-    """Drop what an interrupted save left behind. verl writes a step's data.pt last but one, and its tracker last."""
+    """Drop what an interrupted save left. verl writes a step's data.pt last but one, and its tracker last."""
     tracker = checkpoints / TRACKER
-    if tracker.is_file() and not tracker.read_text().strip().isdigit():  # killed while writing it: the save before was whole
+    if (
+        tracker.is_file() and not tracker.read_text().strip().isdigit()
+    ):  # killed while writing it: the save before was whole
         saved = [_step(folder) for folder in checkpoints.glob("global_step_*") if (folder / "data.pt").is_file()]
         write_atomic(tracker, str(max(saved, default=0)))
     last = checkpointed_step(checkpoints.parent)
@@ -79,8 +98,7 @@ def _watch(
     work: Work,
     metrics: Path,
     log: Path,
-    steps: int,
-    step_timeout_s: float,
+    training: Training,
     shown: dict[str, str],
 ) -> None:
     done, since = checkpointed_step(work.folder), time.monotonic()
@@ -90,14 +108,21 @@ def _watch(
         for record in _records(metrics):
             if record["step"] > done:
                 done, since = record["step"], time.monotonic()
-                figures = "  ".join(f"{name} {record['data'][key]:.3g}" for key, name in shown.items() if key in record["data"])
-        if time.monotonic() - since > step_timeout_s:
-            raise ServiceError(f"{work.phase.label}: step {done + 1} has taken more than {step_timeout_s:g} s; see {log}")
-        left = f", {(steps - done) * (since - started) / (done - first):.0f} s left" if done > first else ""
-        work.report(f"step {done}/{steps}{left}  {figures}".rstrip())
+                figures = "  ".join(
+                    f"{name} {record['data'][key]:.3g}" for key, name in shown.items() if key in record["data"]
+                )
+        if time.monotonic() - since > training.step_timeout_s:
+            limit = f"step_timeout_s={training.step_timeout_s:g}"
+            raise ServiceError(f"{work.phase.label}: step {done + 1} has taken longer than {limit} allows; see {log}")
+        left = f", {(training.steps - done) * (since - started) / (done - first):.0f} s left" if done > first else ""
+        work.report(f"step {done}/{training.steps}{left}  {figures}".rstrip())
         time.sleep(POLL_S)
     if process.returncode:
         raise ServiceError(f"{work.phase.label}: verl ended with code {process.returncode}: {explain(log)}")
+
+
+def _figures(data: Metrics, shown: dict[str, str]) -> str:
+    return "  ".join(f"{name} {data[key]:.3g}" for key, name in shown.items() if key in data)
 
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """The verl configuration of a training phase: verl's own defaults, what self-play needs, and what the recipe adds.
 
-The phase folder gets a ``verl.yaml`` that holds the differences only; ``python -m verl.trainer.main_ppo --config-path PHASE
---config-name verl`` is the command, and anybody can run it again.
+The phase folder gets a ``verl.yaml`` that holds the differences only, and anybody can run it again:
+``python -m verl.trainer.main_ppo --config-path PHASE --config-name verl``.
 """
 
 from importlib.util import find_spec

@@ -1,4 +1,4 @@
-"""What a phase is given: its settings, its folder, the models and files of earlier phases, and a way to report progress."""
+"""What a phase is given: settings, its folder, the models and files of earlier phases, and a way to report progress."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +13,7 @@ from rdiverse_verl.selfplay.plan import Phase
 from rdiverse_verl.selfplay.settings import SelfPlay
 
 PACKAGED = "pkg://"
+CENTRE = "centre.npy"
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ class Work:
         return self.run_dir / "memory.sqlite"
 
     @property
-    def centre(self) -> Path:
+    def centre(self) -> Path | None:
         """The reference mean that SAM vectors are centred by, where the recipe calibrates them."""
-        return self.earlier(0, "prepare") / "centre.npy"
+        return self.earlier(0, "prepare") / CENTRE if self.settings.skill.calibration else None
 
     def seed(self, *parts: int | str) -> int:
         """A seed of this phase's own; ``parts`` tell apart what happens inside it."""
@@ -70,7 +71,7 @@ class Work:
         return self._model(iteration, "export_solver")
 
     def coder(self) -> str:
-        return locate(self.settings.skill.coder_model, "skill.coder_model")
+        return locate(self.settings.coder.model, "coder.model")
 
     def _model(self, iteration: int, kind: str) -> str:
         if iteration == 0:
@@ -98,3 +99,7 @@ def locate(name: str, key: str) -> str:
 
 def phase_folder(run_dir: Path, phase: Phase) -> PhaseFolder:
     return PhaseFolder(run_dir / phase.folder)
+
+
+def evaluation_data(settings: SelfPlay) -> Path:
+    return Path(locate(settings.evaluate.data, "evaluate.data"))

@@ -20,7 +20,9 @@ def run(work: Work) -> Outcome:
     with served(
         work.solver(work.iteration), work.settings.serving, work.seed("server"), work.log / "server.log"
     ) as endpoint:
-        replies = ask(endpoint, requests, settings, work.settings.serving, work.progress("evaluated question"))
+        replies = ask(
+            endpoint, requests, settings.request(), work.settings.service, work.progress("evaluated question")
+        )
     records = []
     for row, texts in zip(rows, replies, strict=True):
         gold = row["reward_model"]["ground_truth"]

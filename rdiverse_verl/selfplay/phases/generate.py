@@ -3,6 +3,7 @@
 from collections import Counter
 
 from rdiverse_verl.roles import challenger
+from rdiverse_verl.roles.malformed import MalformedReply
 from rdiverse_verl.selfplay.client import Request, ask
 from rdiverse_verl.selfplay.records import write_records
 from rdiverse_verl.selfplay.serving import served
@@ -18,7 +19,7 @@ def run(work: Work) -> Outcome:
     with served(
         work.challenger(work.iteration), work.settings.serving, work.seed("server"), work.log / "server.log"
     ) as endpoint:
-        replies = ask(endpoint, requests, settings, work.settings.serving, work.progress("question"))
+        replies = ask(endpoint, requests, settings.request(), work.settings.service, work.progress("question"))
     records = [_record(row, texts[0]) for row, texts in enumerate(replies)]
     write_records(work.folder / OUTPUT, records)
     invalid = Counter(record["invalid"] for record in records if record["invalid"])
@@ -34,7 +35,8 @@ def run(work: Work) -> Outcome:
 
 
 def _record(row: int, text: str) -> dict[str, str | int | None]:
-    proposal, invalid = challenger.read(text)
-    if proposal is None:
-        return {"row": row, "question": None, "answer": None, "invalid": invalid, "text": text}
+    try:
+        proposal = challenger.parse(text)
+    except MalformedReply as malformed:
+        return {"row": row, "question": None, "answer": None, "invalid": malformed.reason, "text": text}
     return {"row": row, "question": proposal.question, "answer": proposal.answer, "invalid": None, "text": text}

@@ -1,4 +1,4 @@
-"""S_{t-1} labels the questions by vote; those in the band of p-hat are kept for the Solver (Eq. 2 and 4; R-Zero's filter)."""
+"""S_{t-1} labels the questions by vote; those in the band of p-hat are kept for the Solver (Eq. 2 and 4)."""
 
 from rdiverse_verl.errors import StateError
 from rdiverse_verl.grading import extract, vote
@@ -16,6 +16,7 @@ OUTPUT = "labels.jsonl"
 def run(work: Work) -> Outcome:
     """One record per valid question: the majority answer, its share p-hat, and whether it is kept."""
     settings = work.settings.label
+    sampling = settings.model_dump(exclude={"samples", "lowest", "highest"})
     questions = [
         record
         for record in read_records(work.earlier(work.iteration, "generate") / generate.OUTPUT)
@@ -27,7 +28,7 @@ def run(work: Work) -> Outcome:
     with served(
         work.solver(work.iteration - 1), work.settings.serving, work.seed("server"), work.log / "server.log"
     ) as endpoint:
-        replies = ask(endpoint, requests, settings, work.settings.serving, work.progress("labelled question"))
+        replies = ask(endpoint, requests, sampling, work.settings.service, work.progress("labelled question"))
     records = [_record(question, texts, settings) for question, texts in zip(questions, replies, strict=True)]
     write_records(work.folder / OUTPUT, records)
     kept = sum(record["kept"] for record in records)
