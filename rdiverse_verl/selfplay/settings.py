@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from rdiverse_verl.config import Settings
-from rdiverse_verl.verl_plugin.settings import Reward, Service, SolverSampling
+from rdiverse_verl.verl_plugin.settings import ProgramEncoder, Reward, Service, SolverSampling
 
 Positive = Annotated[int, Field(gt=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -81,11 +81,9 @@ class Coder(Settings):
     max_tokens: Positive = 1024
 
 
-class Skill(Settings):
+class Skill(ProgramEncoder):
     """SAM's encoder of programs (Sec. 3.2)."""
 
-    encoder: str = "jinaai/jina-code-embeddings-1.5b"
-    device: str = "cpu"
     calibration: str | None = None  # JSON lines {"program": ...}: vectors are centred by the mean of theirs
 
 

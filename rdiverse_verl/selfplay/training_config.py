@@ -32,7 +32,11 @@ def challenger_config(work: Work, prompts: Path, coder: Endpoint) -> Tree:
         "seed": work.seed(),
         "challenger": {
             **settings.reward.model_dump(),
-            "skill": settings.skill.model_dump(mode="json"),
+            "skill": {
+                "encoder": settings.skill.encoder,
+                "device": settings.skill.device,
+                "centre": str(work.centre) if work.centre else None,
+            },
             "coder": {"url": coder.url, "model": coder.model, "max_tokens": settings.coder.max_tokens},
             "memory": {"path": str(work.memory) if work.iteration > 1 else None, "before_iteration": work.iteration},
             "service": settings.service.model_dump(),

@@ -31,11 +31,16 @@ class Coder(Settings):
     max_tokens: Positive = 1024
 
 
-class Skill(Settings):
-    """The encoder of programs, where it runs, and the .npy its vectors are centred by (none: not centred)."""
+class ProgramEncoder(Settings):
+    """The encoder of programs, and where it runs."""
 
     encoder: str = "jinaai/jina-code-embeddings-1.5b"
     device: str = "cpu"
+
+
+class Skill(ProgramEncoder):
+    """The encoder, and the .npy its vectors are centred by (none: not centred)."""
+
     centre: Path | None = None
 
 
@@ -54,7 +59,7 @@ class Service(Settings):
     concurrency: Positive = 256
 
 
-class Challenger(Settings):
+class Reward(Settings):
     """R_unc - alpha P_rep - beta P_MAP (R-Diverse, Eq. 9 and 11)."""
 
     alpha: float = Field(default=1.0, ge=0)
@@ -65,8 +70,13 @@ class Challenger(Settings):
     uncertainty_scale: Literal["paper", "rzero_code"] = "paper"
     cluster_distance: float = Field(default=0.5, gt=0, le=2)
     max_failed_share: Share = 0.2
-    coder: Coder
     solver: SolverSampling = SolverSampling()
+
+
+class Challenger(Reward):
+    """The reward, and what it asks and measures with."""
+
+    coder: Coder
     skill: Skill = Skill()
     memory: Memory = Memory()
     service: Service = Service()
