@@ -19,7 +19,9 @@ def open_skill_space(work: Work) -> SkillSpace:
 def write_centre(skill: Skill, path: Path) -> None:
     """The mean vector of the recipe's calibration programs, JSON lines of {"program": ...}."""
     source = Path(locate(skill.calibration or "", "skill.calibration"))
-    programs = [record.get("program") for record in read_records(source)]
-    if not programs or not all(isinstance(program, str) for program in programs):
-        raise DataError(f'{source}: every line must be {{"program": "def solver(...): ..."}}')
+    programs = []
+    for number, record in enumerate(read_records(source), start=1):
+        if not isinstance(record.get("program"), str):
+            raise DataError(f'{source}: line {number} is not {{"program": "def solver(...): ..."}}')
+        programs.append(record["program"])
     save_centre(path, calibrate(load_encoder(skill.encoder, skill.device), programs))

@@ -34,7 +34,7 @@ def run(work: Work) -> Outcome:
                 "text": texts[0],
                 "gold": gold,
                 "answer": verdict.answer,
-                "verdict": verdict.verdict,
+                "verdict": verdict.kind,
             }
         )
     write_records(work.folder / OUTPUT, records)
