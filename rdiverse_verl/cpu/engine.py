@@ -92,6 +92,7 @@ class GenerationEngine:
         if max_batch_size < 1:
             raise ConfigError(f"max_batch_size={max_batch_size}: must be at least 1")
         self.tokenizer = self._model.tokenizer
+        self.model_path = self._model.path
         self._max_batch_size = max_batch_size
         self._seed = seed
         self._unseeded = 0
@@ -192,7 +193,7 @@ class GenerationEngine:
         return True
 
     def _admit(self) -> None:
-        """Start waiting requests in order of arrival. A weight update waits until nothing runs and holds back the rest."""
+        """Start waiting requests in order of arrival. A weight update waits until nothing runs, the rest after it."""
         admitted: list[_Request] = []
         while self._waiting and len(self._running) + len(admitted) < self._max_batch_size:
             work = self._waiting[0]

@@ -67,7 +67,7 @@ class SlotCache(Cache):
 
 
 def _grown(storage: Tensor, slots: int, length: int, like_R_H_S_D: Tensor) -> Tensor:
-    """The storage [slots, heads, length, dim], larger where it was too small. New room is 0: a masked NaN would spread."""
+    """The storage [slots, heads, length, dim], larger if it was too small. New room is 0: a masked NaN would spread."""
     have_slots, have_length = (storage.shape[0], storage.shape[2]) if storage.ndim == 4 else (0, 0)
     if slots <= have_slots and length <= have_length:
         return storage

@@ -8,9 +8,9 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 
 from rdiverse_verl.cpu.kv_cache import SlotCache
+from rdiverse_verl.cpu.lean_transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
 from rdiverse_verl.errors import ConfigError
 
 

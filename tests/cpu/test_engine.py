@@ -2,11 +2,14 @@
 
 import asyncio
 import random
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from transformers import AutoModelForCausalLM
+from transformers.models.qwen3.modeling_qwen3 import Qwen3RMSNorm
 
 from rdiverse_verl.cpu.engine import GenerationEngine
 from rdiverse_verl.cpu.options import SamplingOptions
@@ -22,7 +25,23 @@ def engine(random_model):
 
 @pytest.fixture(scope="module")
 def plain_model(random_model):
-    return AutoModelForCausalLM.from_pretrained(random_model, dtype=torch.float64)
+    """Transformers' own model, except that its norms do not go through float32."""
+    model = AutoModelForCausalLM.from_pretrained(random_model, dtype=torch.float64)
+
+    def norm_in_float64(module, x):
+        return module.weight * x / (x.square().mean(-1, keepdim=True) + module.variance_epsilon).sqrt()
+
+    for module in model.modules():
+        if isinstance(module, Qwen3RMSNorm):
+            module.forward = partial(norm_in_float64, module)
+    return model
+
+
+def logprobs_by(model, prompt, reply, temperature):
+    with torch.no_grad():
+        logits = model(torch.tensor([prompt + reply.token_ids])).logits[0, len(prompt) - 1 : -1]
+    logprobs = torch.log_softmax(logits.double() / (temperature or 1.0), dim=-1)
+    return logprobs[torch.arange(len(reply.token_ids)), reply.token_ids].numpy()
 
 
 def generate_all(engine, requests):
@@ -52,11 +71,15 @@ def requests_of_many_shapes(count=24):
 def test_logprobs_are_those_of_a_plain_forward_pass(engine, plain_model):
     requests = requests_of_many_shapes()
     for (prompt, options), reply in zip(requests, generate_all(engine, requests), strict=True):
-        with torch.no_grad():
-            logits = plain_model(torch.tensor([prompt + reply.token_ids])).logits[0, len(prompt) - 1 : -1]
-        expected = torch.log_softmax(logits / (options.temperature or 1.0), dim=-1)
-        expected = expected[torch.arange(len(reply.token_ids)), reply.token_ids]
-        assert np.abs(expected.numpy() - reply.logprobs).max() <= 1e-6
+        expected = logprobs_by(plain_model, prompt, reply, options.temperature)
+        assert np.abs(expected - reply.logprobs).max() <= 2**-25 + 1e-12  # half a step of the grid
+
+
+def test_logprobs_agree_with_a_trainer_in_float32(engine, random_model):
+    trainer_model = AutoModelForCausalLM.from_pretrained(random_model, dtype=torch.float32)
+    requests = [(prompt, replace(options, temperature=1.0)) for prompt, options in requests_of_many_shapes()]
+    for (prompt, _), reply in zip(requests, generate_all(engine, requests), strict=True):
+        assert np.abs(logprobs_by(trainer_model, prompt, reply, 1.0) - reply.logprobs).max() <= 1e-5
 
 
 def test_greedy_tokens_are_those_of_transformers_generate(engine, plain_model):
@@ -113,8 +136,8 @@ def test_both_end_ids_end_a_reply_and_ignore_eos_does_not(engine):
         replies = generate_all(engine, [([end + 1], options)] * 40)
         assert any(reply.token_ids[-1] == end for reply in replies)
         for reply in replies:
-            assert (reply.finish_reason == "stop") == (end in reply.token_ids) or reply.token_ids[-1] != end
             assert end not in reply.token_ids[:-1]
+            assert reply.finish_reason == "stop" or reply.token_ids[-1] != end
     free = generate_all(engine, [([9], SamplingOptions(temperature=3.0, max_tokens=200, ignore_eos=True))] * 20)
     assert {(len(reply.token_ids), reply.finish_reason) for reply in free} == {(200, "length")}
 
@@ -138,3 +161,138 @@ def test_stop_ids_and_stop_strings_end_a_reply(engine):
     assert by_text.stop_string == text
     assert tokenizer.decode(by_text.token_ids).endswith(text)
     assert by_text.token_ids == free.token_ids[: len(by_text.token_ids)]
+
+
+def perturbed_state(plain_model):
+    return [(name, tensor * 1.25) for name, tensor in plain_model.named_parameters()]
+
+
+def test_new_weights_wait_for_running_requests_and_hold_back_later_ones(engine, plain_model, random_model):
+    request = (list(range(20, 30)), SamplingOptions(temperature=0, max_tokens=60, ignore_eos=True))
+
+    async def before_update_after():
+        before = asyncio.create_task(engine.generate(*request))
+        await asyncio.sleep(0)
+        update = asyncio.create_task(engine.load_state(perturbed_state(plain_model)))
+        await asyncio.sleep(0)
+        after = asyncio.create_task(engine.generate(*request))
+        await update
+        assert before.done()
+        return await before, await after
+
+    untouched = GenerationEngine(random_model)
+    [old_reply] = generate_all(untouched, [request])
+    asyncio.run(untouched.load_state(perturbed_state(plain_model)))
+    [new_reply] = generate_all(untouched, [request])
+    untouched.close()
+    assert old_reply != new_reply
+    assert asyncio.run(before_update_after()) == (old_reply, new_reply)
+
+
+def test_a_weight_update_that_does_not_fit_changes_nothing(engine, plain_model):
+    request = ([9, 8, 7], SamplingOptions(max_tokens=20, seed=1))
+    before = generate_all(engine, [request])
+    state = perturbed_state(plain_model)
+    name, tensor = state[-1]
+    for wrong, message in [
+        ([*state, ("model.layers.9.norm", tensor)], "no tensor named 'model.layers.9.norm'"),
+        ([*state[:-1], (name, tensor[:-1])], f"'{name}' has shape"),
+        (state[:-1], f"the first is '{name}'"),
+        ([*state, state[-1]], "sent twice"),
+    ]:
+        with pytest.raises(ConfigError, match=message):
+            asyncio.run(engine.load_state(wrong))
+    assert generate_all(engine, [request]) == before
+
+
+def test_damaged_weights_fail_the_request_and_new_ones_heal_the_engine(engine, plain_model):
+    good = [(name, tensor.detach()) for name, tensor in plain_model.named_parameters()]
+    request = ([9, 8, 7], SamplingOptions(max_tokens=20, seed=1))
+    before = generate_all(engine, [request])
+    asyncio.run(engine.load_state([(name, tensor * float("nan")) for name, tensor in good]))
+    with pytest.raises(StateError, match="not finite"):
+        generate_all(engine, [request])
+    asyncio.run(engine.load_state(good))
+    assert generate_all(engine, [request]) == before
+
+
+@pytest.mark.parametrize(
+    ("prompt", "options", "message"),
+    [
+        ([], SamplingOptions(), "prompt is empty"),
+        ([5, 101], SamplingOptions(), "token id 101: the model's vocabulary is 0 to 100"),
+        ([-1], SamplingOptions(), "token id -1"),
+        ([5], SamplingOptions(stop_token_ids=(500,)), "stop_token_ids holds token id 500"),
+        ([5] * 200, SamplingOptions(max_tokens=57), "200 tokens and max_tokens=57 exceed max_model_len=256"),
+        ([5] * 256, SamplingOptions(), "exceed max_model_len=256"),
+    ],
+)
+def test_a_request_that_cannot_be_served_is_refused_at_once(engine, prompt, options, message):
+    with pytest.raises(ConfigError, match=message):
+        generate_all(engine, [(prompt, options)])
+
+
+def test_without_max_tokens_a_reply_fills_the_context(engine):
+    [reply] = generate_all(engine, [([5] * 250, SamplingOptions(temperature=0, ignore_eos=True))])
+    assert (len(reply.token_ids), reply.finish_reason) == (6, "length")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [({"max_batch_size": 0}, "max_batch_size=0"), ({"max_model_len": 257}, "max_model_len=257.*256")],
+)
+def test_limits_out_of_range_are_refused(random_model, arguments, message):
+    with pytest.raises(ConfigError, match=message):
+        GenerationEngine(random_model, **arguments)
+
+
+def test_a_caller_that_gives_up_frees_its_place(random_model):
+    async def give_up_then_ask(engine):
+        slow = asyncio.create_task(engine.generate([9], SamplingOptions(max_tokens=250, ignore_eos=True)))
+        await asyncio.sleep(0.05)
+        slow.cancel()
+        return await asyncio.wait_for(engine.generate([9, 8], SamplingOptions(max_tokens=2, seed=0)), 30)
+
+    engine = GenerationEngine(random_model, max_batch_size=1)
+    reply = asyncio.run(give_up_then_ask(engine))
+    assert generate_all(engine, [([9, 8], SamplingOptions(max_tokens=2, seed=0))]) == [reply]
+    engine.close()
+
+
+def test_closing_fails_running_and_waiting_requests_and_later_ones(random_model):
+    engine = GenerationEngine(random_model, max_batch_size=1)
+
+    async def close_while_busy():
+        request = ([9], SamplingOptions(max_tokens=250, ignore_eos=True))
+        tasks = [asyncio.create_task(engine.generate(*request)) for _ in range(3)]
+        await asyncio.sleep(0.05)
+        engine.close()
+        return await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 30)
+
+    outcomes = asyncio.run(close_while_busy())
+    assert [type(outcome) for outcome in outcomes] == [ServiceError] * 3
+    with pytest.raises(ServiceError, match="closed"):
+        generate_all(engine, [([9], SamplingOptions(max_tokens=1))])
+
+
+def test_a_dead_engine_thread_fails_all_with_the_cause(random_model, plain_model):
+    class BrokenTensor:
+        shape = plain_model.model.norm.weight.shape
+
+    def broken_state():
+        for name, tensor in plain_model.named_parameters():
+            yield name, BrokenTensor() if name == "model.norm.weight" else tensor.detach()
+
+    engine = GenerationEngine(random_model)
+
+    async def break_while_others_wait():
+        update = engine.load_state(broken_state())
+        waiting = engine.generate([9], SamplingOptions(max_tokens=5))
+        return await asyncio.wait_for(asyncio.gather(update, waiting, return_exceptions=True), 30)
+
+    for outcome in asyncio.run(break_while_others_wait()):
+        assert isinstance(outcome, ServiceError)
+        assert "BrokenTensor" in str(outcome)
+    with pytest.raises(ServiceError, match="BrokenTensor"):
+        generate_all(engine, [([9], SamplingOptions(max_tokens=1))])
+    assert "BrokenTensor" in str(engine.failure)
