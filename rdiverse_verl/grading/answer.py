@@ -4,6 +4,7 @@
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
@@ -74,6 +75,11 @@ class Relation:
     left: str
     right: str
 
+    @property
+    def difference(self) -> str:
+        """left - right."""
+        return f"{self.left}-({self.right})"
+
 
 Node: TypeAlias = Leaf | Words | Choice | Several | Matrix | Interval | Relation
 
@@ -123,6 +129,25 @@ def read(text: str) -> Node:
         ordered = any(piece == "\\dots" for piece in pieces)
         return Several("tuple" if ordered else "list", tuple(read(piece) for piece in pieces))
     return _bracketed(text) or _matrix(text) or _related(text) or _single(text)
+
+
+def leaves(node: Node) -> Iterator[str]:
+    """The expressions that comparing this answer would evaluate."""
+    if isinstance(node, Leaf):
+        yield node.text
+    elif isinstance(node, Relation):
+        yield node.difference
+    elif isinstance(node, Interval):
+        yield from (node.low.text, node.high.text)
+    elif isinstance(node, Several):
+        for item in node.items:
+            yield from leaves(item)
+    elif isinstance(node, Matrix):
+        for row in node.rows:
+            for cell in row:
+                yield from leaves(cell)
+    elif isinstance(node, Choice) and node.content:
+        yield from leaves(node.content)
 
 
 def split(text: str, signs: frozenset[str]) -> tuple[list[str], list[str]]:

@@ -92,7 +92,7 @@ def _relations(a: Relation, b: Relation, algebra: Algebra) -> Match:
     """Equal solution sets by a constant factor; the factor of an inequality must be positive."""
     if a.op != b.op:
         return Match.DIFFERENT
-    sign = algebra.multiple(f"{a.left}-({a.right})", f"{b.left}-({b.right})")
+    sign = algebra.multiple(a.difference, b.difference)
     return _decided(None if sign is None else sign != 0 if a.op in ("=", "!=") else sign > 0)
 
 

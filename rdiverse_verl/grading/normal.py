@@ -40,7 +40,7 @@ _SPACES = re.compile(r"\\[,;: ]|~|&nbsp;|\s")
 _THIN_GROUP = re.compile(r"(?<=\d)(?:,\\!|\{,\}|\\,|\\ |,\\,)(?=\d{3}(?!\d))")
 _COMMA_GROUPS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _SPACE_GROUPS = re.compile(r"(?<![\d.,] )(?<![\d.,])\d{1,3}(?: \d{3})+(?![\d,]| \d)")
-_TEXT_OF_ATOM = re.compile(r"\\text\s*\{\s*([-+]?\d[\d.,/]*|[a-zA-Z])\s*\}")
+_TEXT_OF_ATOM = re.compile(r"\\text(?:\s*\{\s*([-+]?\d[\d.,/]*|[a-zA-Z])\s*\}| ([a-zA-Z])(?![a-zA-Z]))")
 _LETTER_WORD = {"pi": "\\pi ", "sqrt": "\\sqrt ", "infinity": "\\infty ", "inf": "\\infty ", "degrees": "^\\circ ",
                 "degree": "^\\circ ", "deg": "^\\circ ", "percent": "\\%", "pct": "\\%"}  # fmt: skip
 _WORD = re.compile(r"(?<![a-zA-Z\\])(pi|sqrt|infinity|inf|degrees?|deg|percent|pct)(?![a-zA-Z])", re.IGNORECASE)
@@ -72,7 +72,7 @@ def normalize(answer: str) -> str:
     text = text.replace("\\!", "").replace("\\\\", "\n\\\\\n") if "\\" in text else text
     text = _SPACES.sub(" ", text.replace("\n\\\\\n", "\x00")).replace("\x00", "\\\\")
     text = _ORDINAL.sub("", text)
-    text = _TEXT_OF_ATOM.sub(r"\1", text)
+    text = _TEXT_OF_ATOM.sub(r"\1\2", text)
     text = text.replace("\\%", "%").replace("%", "\\%")
     text = text.replace("<=", "\\leq ").replace(">=", "\\geq ").replace("!=", "\\neq ").replace("**", "^")
     text = _WORD.sub(lambda word: _LETTER_WORD[word.group().lower()], text)
@@ -131,7 +131,9 @@ def _same_command(command: re.Match[str]) -> str:
     name, ending_dot = command[1], command[2]
     if ending_dot and name in ("left", "right"):
         return ""
-    return _SAME_COMMAND.get(name, f"\\{name} ") + (ending_dot or "")
+    same = _SAME_COMMAND.get(name, f"\\{name} ")
+    braced = command.string[command.end() : command.end() + 1] == "{"
+    return (same if braced or same != "\\text" else "\\text ") + (ending_dot or "")
 
 
 def _mixed_number(found: re.Match[str]) -> str:

@@ -18,7 +18,7 @@ _FUNCTIONS = frozenset(
 )
 _IN_TEXT = re.compile(r"(.*?[^\s])\s*\\text\s*\{([^{}]*)\}([\s\da-zA-Z/^{}*\\-]*)")
 _IN_WORDS = re.compile(r"(.*?[\d})]|.*\\pi)(\s*)([A-Za-z][A-Za-z\s/^{}\d.-]*)")
-_DEGREES = re.compile(r"(.+?)\s*\^\s*\{?\s*\\circ\s*\}?\s*([CFKcfk]?)")
+_DEGREES = re.compile(r"(?!.*\\(?:sin|cos|tan|cot|sec|csc))(.+?)\s*\^\s*\{?\s*\\circ\s*\}?\s*([CFKcfk]?)")
 _CURRENCY = re.compile(r"([-+]?)\s*(\\dollar|€|£|¥)\s*(.+)")
 
 
@@ -30,14 +30,14 @@ def split_unit(text: str) -> tuple[str, str]:
         scale = found[2].upper()
         return found[1], f"deg{scale}"
     if found := _CURRENCY.fullmatch(text):
-        value, unit = split_unit(found[3].strip())
+        value, further = split_unit(found[3].strip())
         currency = "$" if found[2] == "\\dollar" else found[2]
-        return found[1] + value, currency if unit in ("", currency) else f"{currency} {unit}"
+        return found[1] + value, currency if further in ("", currency) else f"{currency} {further}"
     if text.endswith("\\dollar"):
         return text[: -len("\\dollar")].rstrip(), "$"
     if found := _IN_TEXT.fullmatch(text):
         unit = _spelling(found[2] + found[3].replace("\\text", ""), in_text=True)
-        return (found[1].rstrip("\\ *"), unit) if unit is not None else (text, "")
+        return (text, "") if unit is None else (found[1].rstrip("\\ *"), unit)
     if found := _IN_WORDS.fullmatch(text):
         unit = _spelling(found[3], in_text=bool(found[2]))
         if unit is not None:

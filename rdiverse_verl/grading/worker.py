@@ -1,0 +1,66 @@
+"""One grading worker: reads a pair of normalized answers a line, writes how far it came and how they match.
+
+A job's answer is the lines ``start``, ``a`` and ``b`` (each side alone was evaluated), then the match or ``memory``. The
+owner kills a worker that is late; should the owner be gone, the kernel's timer does, whatever the worker is busy with.
+"""
+
+import json
+import os
+import resource
+import signal
+import socket
+import sys
+
+from rdiverse_verl.grading import exact
+from rdiverse_verl.grading.answer import Leaf, Node, leaves, read
+from rdiverse_verl.grading.compare import compare
+from rdiverse_verl.grading.symbolic import Symbols, evaluate
+
+_ALGEBRA = Symbols()
+_TIMER_GRACE_S = 0.4
+
+
+def serve(jobs: socket.socket, seconds: float, mebibytes: int) -> None:
+    """Answer jobs until the owner closes the socket or this process has grown to half of its allowance."""
+    devnull = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(devnull, stream)
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    for line in jobs.makefile("rb"):
+        signal.setitimer(signal.ITIMER_REAL, seconds + _TIMER_GRACE_S)
+        try:
+            a, b = json.loads(line)
+            _say(jobs, "start")
+            _evaluate(read(a))
+            _say(jobs, "a")
+            _evaluate(read(b))
+            _say(jobs, "b")
+            _say(jobs, compare(read(a), read(b), _ALGEBRA).name)
+        except MemoryError:
+            _say(jobs, "memory")
+            return
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        if _resident_mebibytes() > mebibytes / 2:
+            return
+
+
+def warm_up() -> None:
+    """Load what the first comparison would load, before the workers are forked."""
+    _ALGEBRA.equal("\\sin ^2 x+\\cos ^2 x", "\\sqrt {x}+\\log x+e^{x}")
+    _ALGEBRA.equal("\\begin {pmatrix} x \\end {pmatrix}", "\\left(0,\\infty\\right)")
+
+
+def _evaluate(node: Node) -> None:
+    """Each leaf alone, so that a hang is blamed on the side that causes it."""
+    for leaf in leaves(node):
+        if exact.value(leaf) is None:
+            evaluate(leaf)
+
+
+def _say(jobs: socket.socket, word: str) -> None:
+    jobs.sendall(word.encode() + b"\n")
+
+
+def _resident_mebibytes() -> float:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20) if sys.platform == "darwin" else peak / 1024
