@@ -37,7 +37,7 @@ def train(work: Work, differences: Tree, training: Training, shown: dict[str, st
         ServiceError: verl ended with an error, or one step took longer than ``training.step_timeout_s``.
     """
     write_verl_config(work.folder / CONFIG, differences)
-    _repair_checkpoints(work.folder / CHECKPOINTS)
+    repair_checkpoints(work.folder / CHECKPOINTS)
     attempt = len(list(work.log.glob("metrics.*.jsonl"))) + 1
     metrics = work.log / f"metrics.{attempt}.jsonl"
     log = work.log / f"verl.{attempt}.log"
@@ -56,7 +56,7 @@ def train(work: Work, differences: Tree, training: Training, shown: dict[str, st
             _watch(process, work, metrics, log, training, shown)
         finally:
             supervise.stop(process)
-    records = _all_steps(work.log, training.steps)
+    records = all_steps(work.log, training.steps)
     write_atomic(work.folder / METRICS, "".join(json.dumps(record) + "\n" for record in records))
     return [record["data"] for record in records]
 
@@ -75,7 +75,7 @@ def checkpointed_step(folder: Path) -> int:
     return int(tracker.read_text()) if tracker.is_file() else 0
 
 
-def _repair_checkpoints(checkpoints: Path) -> None:
+def repair_checkpoints(checkpoints: Path) -> None:
     """Drop what an interrupted save left. verl writes a step's data.pt last but one, and its tracker last."""
     tracker = checkpoints / TRACKER
     if (
@@ -134,7 +134,7 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def _all_steps(folder: Path, steps: int) -> list[dict[str, Any]]:
+def all_steps(folder: Path, steps: int) -> list[dict[str, Any]]:
     """Steps 1..n over all attempts; a later attempt repeats what was not checkpointed, and counts."""
     found: dict[int, dict[str, Any]] = {}
     for path in sorted(folder.glob("metrics.*.jsonl"), key=lambda path: int(path.suffixes[0][1:])):
