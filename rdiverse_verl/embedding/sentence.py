@@ -3,7 +3,7 @@
 import hashlib
 import importlib.util
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -35,30 +35,23 @@ class SentenceEncoder:
         self._model = SentenceTransformer(str(folder), device=device, local_files_only=True).float().eval()
         self._batch_size = 1 if device == "cpu" else batch_size
         self._cache: dict[str, np.ndarray] = {}
-        self.dim = int(self._model.get_sentence_embedding_dimension() or 0)
+        self.dim = len(self._model.encode("width"))
         self.id = f"sentence-{self.dim}d-{_hash_files(folder)[:16]}"
         self.truncated = 0
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """emb_N_D, float32, unit rows; on a CPU a text's vector does not depend on the other texts, to the bit."""
-        missing = sorted(set(texts) - self._cache.keys(), key=lambda text: (len(text), text))
-        if len(self._cache) + len(missing) > _CACHE_LIMIT:
+        if len(self._cache) > _CACHE_LIMIT:
             self._cache.clear()
-            missing = sorted(set(texts), key=lambda text: (len(text), text))
-        self._count_truncated(missing)
-        for batch in self._batches(missing):
-            raw_B_D = self._model.encode(batch, batch_size=len(batch), show_progress_bar=False)
-            self._cache.update(zip(batch, unit_rows(raw_B_D, (len(batch), self.dim), self.id), strict=True))
+        missing = [text for text in dict.fromkeys(texts) if text not in self._cache]
+        if missing:
+            self._count_truncated(missing)
+            raw_M_D = self._model.encode(missing, batch_size=self._batch_size, show_progress_bar=False)
+            self._cache.update(zip(missing, unit_rows(raw_M_D, (len(missing), self.dim), self.id), strict=True))
         rows = [self._cache[text] for text in texts]
         return np.stack(rows) if rows else np.empty((0, self.dim), dtype=np.float32)
 
-    def _batches(self, texts: list[str]) -> Iterator[list[str]]:
-        for start in range(0, len(texts), self._batch_size):
-            yield texts[start : start + self._batch_size]
-
     def _count_truncated(self, texts: list[str]) -> None:
-        if not texts:
-            return
         limit = self._model.max_seq_length or float("inf")
         lengths = [len(ids) for ids in self._model.tokenizer(texts, truncation=False, verbose=False)["input_ids"]]
         too_long = sum(length > limit for length in lengths)

@@ -76,7 +76,10 @@ def read_rows(connection: sqlite3.Connection, path: Path, before_iteration: int 
             "ORDER BY iteration, id",
             (limit,),
         )
-        return [MemoryRow(*row[:-1], np.frombuffer(row[-1], dtype="<f4")) for row in cursor]
+        return [
+            MemoryRow(question, answer, p_hat, iteration, code, np.frombuffer(blob, dtype="<f4"))
+            for question, answer, p_hat, iteration, code, blob in cursor
+        ]
 
 
 @contextmanager

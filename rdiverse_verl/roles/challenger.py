@@ -9,8 +9,8 @@ SYSTEM = """\
 You are an expert competition-math problem setter.
 FIRST, in your private scratch-pad, think step-by-step to design a brand-new, non-trivial problem. The problem could \
 come from any field of mathematics, including but not limited to algebra, geometry, number theory, combinatorics, \
-prealgebra, probability, statistics, and calculus. Aim for a difficulty such that fewer than 30% of advanced high-school \
-students could solve it. Avoid re-using textbook clichés or famous contest problems.
+prealgebra, probability, statistics, and calculus. Aim for a difficulty such that fewer than 30% of advanced \
+high-school students could solve it. Avoid re-using textbook clichés or famous contest problems.
 THEN, without revealing any of your private thoughts, output **exactly** the following two blocks:
 
 <question>

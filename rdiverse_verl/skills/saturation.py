@@ -20,15 +20,13 @@ class Saturation:
 
     def warnings(self) -> list[str]:
         """One line for each share above 0.8."""
-        causes = {
-            f"the largest skill cluster holds {self.largest_cluster:.0%} of the batch: lower the distance threshold, or "
-            "centre the skill space": self.largest_cluster,
-            f"P_max exceeds tau_max for {self.p_max_above:.0%} of the batch: raise tau_max, or centre the skill "
-            "space": self.p_max_above,
-            f"P_mean exceeds tau_mean for {self.p_mean_above:.0%} of the batch: raise tau_mean, or centre the skill "
-            "space": self.p_mean_above,
-        }
-        return [text for text, share in causes.items() if share > _TOO_MUCH]
+        remedy = "or centre the skill space"
+        found = [
+            (self.largest_cluster, f"of the batch is one skill cluster: lower the distance threshold, {remedy}"),
+            (self.p_max_above, f"of the batch has P_max above tau_max: raise tau_max, {remedy}"),
+            (self.p_mean_above, f"of the batch has P_mean above tau_mean: raise tau_mean, {remedy}"),
+        ]
+        return [f"{share:.0%} {text}" for share, text in found if share > _TOO_MUCH]
 
 
 def saturation(
