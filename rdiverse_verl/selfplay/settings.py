@@ -89,6 +89,7 @@ class Skill(ProgramEncoder):
 
 class Evaluate(Sampling):
     data: str  # parquet in verl's columns
+    limit: Positive | None = None  # the first rows only
     temperature: float = Field(0.0, ge=0)
 
 

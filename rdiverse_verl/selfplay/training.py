@@ -15,6 +15,7 @@ from rdiverse_verl.errors import ServiceError
 from rdiverse_verl.selfplay import supervise
 from rdiverse_verl.selfplay.journal import write_atomic
 from rdiverse_verl.selfplay.settings import Training
+from rdiverse_verl.selfplay.training_config import ray_folder
 from rdiverse_verl.selfplay.verl_config import Tree, write_verl_config
 from rdiverse_verl.selfplay.work import Work
 
@@ -42,20 +43,15 @@ def train(work: Work, differences: Tree, training: Training, shown: dict[str, st
     metrics = work.log / f"metrics.{attempt}.jsonl"
     log = work.log / f"verl.{attempt}.log"
     if checkpointed_step(work.folder) < training.steps:
-        command = [
-            sys.executable,
-            "-m",
-            "verl.trainer.main_ppo",
-            "--config-path",
-            str(work.folder),
-            "--config-name",
-            "verl",
-        ]
+        where = ["--config-path", str(work.folder), "--config-name", "verl"]
+        command = [sys.executable, "-m", "verl.trainer.main_ppo", *where]
+        shutil.rmtree(ray_folder(work), ignore_errors=True)  # a killed attempt's
         process = supervise.start(command, log, {**_environment(work), "VERL_FILE_LOGGER_PATH": str(metrics)})
         try:
             _watch(process, work, metrics, log, training, shown)
         finally:
             supervise.stop(process)
+            shutil.rmtree(ray_folder(work), ignore_errors=True)
     records = all_steps(work.log, training.steps)
     write_atomic(work.folder / METRICS, "".join(json.dumps(record) + "\n" for record in records))
     return [record["data"] for record in records]

@@ -1,10 +1,12 @@
 """What self-play needs of verl's configuration, for each of its two training phases."""
 
+import hashlib
+import tempfile
 from pathlib import Path
 
 from rdiverse_verl.seeds import derive_seed
 from rdiverse_verl.selfplay.serving import Endpoint
-from rdiverse_verl.selfplay.settings import SelfPlay, Training
+from rdiverse_verl.selfplay.settings import Training
 from rdiverse_verl.selfplay.verl_config import Tree, merge
 from rdiverse_verl.selfplay.work import Work
 
@@ -47,7 +49,7 @@ def challenger_config(work: Work, prompts: Path, coder: Endpoint) -> Tree:
     return merge(
         _common(work, settings.challenger, model, prompts),
         phase,
-        *_added(settings, settings.challenger, settings.solver_devices),
+        *_added(work, settings.challenger, settings.solver_devices),
     )
 
 
@@ -61,7 +63,7 @@ def solver_config(work: Work, data: Path) -> Tree:
         "trainer": {"v1": {"trainer_mode": "rdiverse_solver"}},
     }
     model = work.solver(work.iteration - 1)
-    return merge(_common(work, settings.solver, model, data), phase, *_added(settings, settings.solver))
+    return merge(_common(work, settings.solver, model, data), phase, *_added(work, settings.solver))
 
 
 def _common(work: Work, training: Training, model: str, data: Path) -> Tree:
@@ -116,11 +118,19 @@ def _common(work: Work, training: Training, model: str, data: Path) -> Tree:
     }
 
 
-def _added(settings: SelfPlay, training: Training, reward_model_devices: int = 0) -> list[Tree]:
+def _added(work: Work, training: Training, reward_model_devices: int = 0) -> list[Tree]:
     """What the platform needs, then what the recipe says, which wins."""
+    settings = work.settings
     added = [settings.verl, training.verl]
     if settings.platform == "cpu":
         from rdiverse_verl.cpu.overrides import cpu_overrides
 
-        added.insert(0, cpu_overrides(settings.devices, reward_model_devices))
+        own_ray = {"ray_kwargs": {"ray_init": {"_temp_dir": str(ray_folder(work))}}}
+        added = [cpu_overrides(settings.devices, reward_model_devices), own_ray, *added]
     return added
+
+
+def ray_folder(work: Work) -> Path:
+    """Where a Ray started by this phase keeps its sockets: their paths may have about 100 characters only."""
+    name = hashlib.blake2b(str(work.folder).encode(), digest_size=5).hexdigest()
+    return Path(tempfile.gettempdir()) / f"rdiverse-{name}"

@@ -15,7 +15,7 @@ OUTPUT = "predictions.jsonl"
 def run(work: Work) -> Outcome:
     """One record per row: the reply and its verdict."""
     settings = work.settings.evaluate
-    rows = read_rows(evaluation_data(work.settings))
+    rows = read_rows(evaluation_data(work.settings))[: settings.limit]
     requests = [Request(row["prompt"], work.seed(row["extra_info"]["index"])) for row in rows]
     with served(
         work.solver(work.iteration), work.settings.serving, work.seed("server"), work.log / "server.log"

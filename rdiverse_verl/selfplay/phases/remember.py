@@ -63,6 +63,8 @@ def run(work: Work) -> Outcome:
             "replay_share": len(replayed) / len(pairs),
             "memory_size": size,
             "memory_digest": digest,
+            "skill_space": space.id,
+            "dim": space.dim,
         },
     )
 
