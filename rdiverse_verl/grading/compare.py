@@ -3,6 +3,7 @@
 Only leaves need mathematics. It is asked of an ``Algebra``: first the exact field, then, in a worker, symbols.
 """
 
+import re
 from collections.abc import Sequence
 from enum import Enum
 from typing import Protocol
@@ -31,6 +32,8 @@ class Algebra(Protocol):
 
 # Never evaluated, so that a restated problem does not count as its solution: they match only when written alike.
 _UNEVALUATED = ("\\int", "\\sum", "\\prod", "\\lim", "\\iint", "\\oint", "\\bigcup", "\\bigcap")
+_DIGITS_APART = re.compile(r"\d \d")
+_BLANK = re.compile(r"(?<!\d) | (?!\d)")
 
 
 def compare(a: Node, b: Node, algebra: Algebra) -> Match:
@@ -57,6 +60,8 @@ def compare(a: Node, b: Node, algebra: Algebra) -> Match:
             return _weaker(Match.COMPATIBLE, compare(one.items[0], other, algebra))
         if isinstance(one, Relation) and isinstance(other, Leaf):
             return _equation_and_value(one, other, algebra)
+        if isinstance(one, Words) and isinstance(other, Leaf) and one.text == other.text.casefold():
+            return Match.SAME
     return Match.DIFFERENT
 
 
@@ -76,16 +81,16 @@ def _leaves(a: Leaf, b: Leaf, algebra: Algebra) -> Match:
 
 
 def _equal(a: str, b: str, algebra: Algebra) -> Match:
-    if a == b or a.replace(" ", "") == b.replace(" ", "") and not _digits_apart(a + "|" + b):
+    if a == b:
         return Match.SAME
-    if any(operator in a or operator in b for operator in _UNEVALUATED):
-        return Match.DIFFERENT
+    if any(operator in a or operator in b for operator in _UNEVALUATED) or _DIGITS_APART.search(f"{a}|{b}"):
+        return Match.SAME if _without_blanks(a) == _without_blanks(b) else Match.DIFFERENT
     return _decided(algebra.equal(a, b))
 
 
-def _digits_apart(text: str) -> bool:
-    words = text.split(" ")
-    return any(left[-1:].isdigit() and right[:1].isdigit() for left, right in zip(words, words[1:], strict=False))
+def _without_blanks(text: str) -> str:
+    """Blanks carry no meaning, except between digits: ``2 3`` is not 23."""
+    return _BLANK.sub("", text)
 
 
 def _relations(a: Relation, b: Relation, algebra: Algebra) -> Match:
@@ -97,7 +102,9 @@ def _relations(a: Relation, b: Relation, algebra: Algebra) -> Match:
 
 
 def _equation_and_value(equation: Relation, value: Leaf, algebra: Algebra) -> Match:
-    """``2 + 3 = 5`` is a way to write 5; an equation about unknowns is no value."""
+    """``y = 2x`` is an equation too; ``2 + 3 = 5`` is a way to write 5; an equation about unknowns is no value."""
+    if value.name and equation.op == "=":
+        return _relations(equation, Relation("=", value.name, value.text), algebra)
     if equation.op != "=" or any(sign.isalpha() for sign in equation.left.replace("\\frac", "").replace("\\sqrt", "")):
         return Match.DIFFERENT
     if _equal(equation.left, equation.right, algebra) is Match.DIFFERENT:

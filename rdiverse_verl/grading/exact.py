@@ -10,12 +10,31 @@ from rdiverse_verl.grading.field import Element, Undecided
 MAX_DEPTH = 40
 MAX_FACTORIAL = 400
 
-_PLAIN = re.compile(r"([-+]?)(\d{1,400})(?:\.(\d{0,400}))?")
+_PLAIN = re.compile(r"([-+]?)(?:(\d{1,400})(?:\.(\d{0,400}))?|(?:\\[dt]?frac\{)?(\d{1,400})(?:/|\}\{)(\d{1,400})\}?)")
 _TOKEN = re.compile(r"(\d+\.?\d*|\.\d+|\\[a-zA-Z]+|\\.|[a-zA-Z]|[^\s\\])|\s+")
 _NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
 _SCIENTIFIC = re.compile(r"(?<![a-zA-Z\\}])(\d+\.?\d*|\.\d+)[eE]([-+]?\d+)(?![.a-zA-Z])")
-_LETTERS = frozenset({"\\pi", "\\alpha", "\\beta", "\\gamma", "\\delta", "\\theta", "\\lambda", "\\mu", "\\phi", "\\omega",
-                      "\\sigma", "\\tau", "\\rho", "\\epsilon", "\\varphi", "\\infty"})  # fmt: skip
+_LETTERS = frozenset(
+    f"\\{name}"
+    for name in [
+        "pi",
+        "infty",
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "theta",
+        "lambda",
+        "mu",
+        "phi",
+        "varphi",
+        "omega",
+        "sigma",
+        "tau",
+        "rho",
+        "epsilon",
+    ]
+)
 _CLOSING = {"(": ")", "{": "}", "[": "]"}
 
 
@@ -48,14 +67,29 @@ def element(x: Fraction | Element) -> Element:
     return x if isinstance(x, Element) else Element.number(x)
 
 
+def plain(text: str) -> Fraction | None:
+    """The value of a bare integer, decimal or fraction, without any normalization; None for anything else."""
+    found = _PLAIN.fullmatch(text)
+    if not found:
+        return None
+    sign, whole, decimals, top, bottom = found.groups()
+    if decimals:
+        number = Fraction(int(whole + decimals), 10 ** len(decimals))
+    elif whole:
+        number = Fraction(int(whole))
+    elif int(bottom):
+        number = Fraction(int(top), int(bottom))
+    else:
+        return None
+    return -number if sign == "-" else number
+
+
 @lru_cache(maxsize=65536)
 def value(text: str) -> Fraction | Element | None:
     """The exact value of a normalized expression; None if it is outside the field."""
-    plain = _PLAIN.fullmatch(text)
-    if plain:
-        sign, whole, decimals = plain.groups()
-        number = Fraction(int(whole + decimals), 10 ** len(decimals)) if decimals else Fraction(int(whole))
-        return -number if sign == "-" else number
+    number = plain(text)
+    if number is not None:
+        return number
     try:
         result = _Reader(text).read()
         reduced = result.rational

@@ -3,7 +3,8 @@
 import re
 from typing import Literal
 
-# "box": the last box only. "line": a box, or else the last "Answer: ..." or "#### ..." line. "bare": a box, or else all of it.
+# "box": the last box only. "line": a box, or else the last "Answer: ..." or "#### ..." line. "bare": a box, or else the
+# whole text.
 Form = Literal["box", "line", "bare"]
 
 _TOKEN = re.compile(r"\\f?box(?:ed)?(?![a-zA-Z])\s*|\\.|[{}]", re.DOTALL)
@@ -13,35 +14,32 @@ _LINE = re.compile(
     r"|\b(?:final[ \t]+)?answer(?:[ \t]*\**[ \t]*:|[ \t]+is\b[ \t]*:?)[ \t]*(?P<said>[^\n]+)",
     re.IGNORECASE,
 )
+_WORD = re.compile(r"[^\s${},]+")
 _PROSE = re.compile(r"[,.;][ \t]+[A-Za-z]{2}")
 
 
 def extract(text: str, form: Form = "box") -> str | None:
     """The final answer of a response, or None when it has none.
 
-    The last complete box wins, and boxes that stand side by side are read as one list. An unterminated or an empty box is
-    no answer, nor is anything inside ``<think>``. Pass the response alone: a prompt's own boxes would be taken for answers.
+    The last complete box wins, and boxes that stand side by side are read as one list. An unterminated or an empty box
+    is no answer, nor is anything inside ``<think>``. Pass the response alone: a prompt's own boxes would be taken for
+    answers.
     """
-    boxes = extract_boxes(text)
-    if boxes is None:
-        return _without_box(after_reasoning(text), form)
-    return ", ".join(boxes) or None
+    return ", ".join(answer_parts(text, form)) or None
 
 
-def extract_boxes(text: str) -> list[str] | None:
-    """The last run of neighbouring boxes, repeats dropped; [] if it is empty or unterminated, None if there is no box."""
+def answer_parts(text: str, form: Form = "box") -> list[str]:
+    """The contents of the last run of neighbouring boxes, repeats dropped; [] if there is no answer."""
     text = after_reasoning(text)
     last = max(text.rfind("\\boxed"), text.rfind("\\fbox"))
     if last < 0:
-        return None
-    tail = _complete_boxes(text[last:])
-    if len(tail) == 1 and not _neighbour_before(text, last):
-        spans, source = tail, text[last:]
-    else:
-        spans, source = _complete_boxes(text), text
+        return _without_box(text, form)
+    boxes, source = _complete_boxes(text[last:]), text[last:]
+    if len(boxes) != 1 or _neighbour_before(text, last):
+        boxes, source = _complete_boxes(text), text
     run: list[str] = []
     end_of_previous = None
-    for start, inner_start, inner_end, end in spans:
+    for start, inner_start, inner_end, end in boxes:
         content = source[inner_start:inner_end].strip()
         if end_of_previous is None or not _BETWEEN_BOXES.fullmatch(source, end_of_previous, start):
             run = []
@@ -53,7 +51,7 @@ def extract_boxes(text: str) -> list[str] | None:
 
 def after_reasoning(text: str) -> str:
     """What follows the last ``</think>``; nothing if a ``<think>`` is never closed."""
-    head, closed, tail = text.rpartition("</think>")
+    tail = text.rpartition("</think>")[2]
     return "" if "<think>" in tail else tail
 
 
@@ -91,19 +89,17 @@ def _complete_boxes(text: str) -> list[tuple[int, int, int, int]]:
 def _add_unbraced(text: str, pending: tuple[int, int], found: list[tuple[int, int, int, int]]) -> None:
     """``\\boxed 5``: the argument is the next word."""
     start, command_end = pending
-    word = re.compile(r"[^\s${},]+").match(text, command_end)
+    word = _WORD.match(text, command_end)
     if word and command_end > start and text[command_end - 1].isspace():
         found.append((start, word.start(), word.end(), word.end()))
 
 
-def _without_box(text: str, form: Form) -> str | None:
-    if form == "bare":
-        return text.strip() or None
+def _without_box(text: str, form: Form) -> list[str]:
+    answer = text if form == "bare" else ""
     if form == "line":
-        answer = None
         for match in _LINE.finditer(text):
             answer = match["marked"] or match["said"]
-        if answer:
-            prose = _PROSE.search(answer)
-            return (answer[: prose.start()] if prose else answer).strip(" \t*") or None
-    return None
+        prose = _PROSE.search(answer)
+        answer = answer[: prose.start()] if prose else answer
+    answer = answer.strip(" \t\r\n*")
+    return [answer] if answer else []

@@ -4,7 +4,7 @@ import threading
 from functools import lru_cache
 
 from rdiverse_verl.grading import exact, service
-from rdiverse_verl.grading.answer import read
+from rdiverse_verl.grading.answer import Several, read
 from rdiverse_verl.grading.compare import Match, compare
 from rdiverse_verl.grading.normal import normalize
 from rdiverse_verl.grading.pool import Failed
@@ -22,6 +22,9 @@ def match_quickly(a: str, b: str) -> tuple[Match, str]:
         return Match.DIFFERENT, "text"
     if a == b:
         return Match.SAME, "text"
+    number = exact.plain(a)
+    if number is not None and (other := exact.plain(b)) is not None:
+        return (Match.SAME if number == other else Match.DIFFERENT), "exact"
     if len(a) > 2 * MAX_LENGTH or len(b) > 2 * MAX_LENGTH:
         return Match.UNKNOWN, "screen"
     x, y = normalize(a), normalize(b)
@@ -56,6 +59,13 @@ def _by_worker(x: str, y: str) -> Match:
                 if len(_hopeless) > _HOPELESS_KEPT:
                     del _hopeless[next(iter(_hopeless))]
         raise
+
+
+@lru_cache(maxsize=65536)
+def number_of_parts(gold: str) -> int:
+    """How many parts a list, set or tuple has; 1 for anything else."""
+    shape = read(normalize(gold))
+    return len(shape.items) if isinstance(shape, Several) else 1
 
 
 def forget() -> None:

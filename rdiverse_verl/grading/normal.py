@@ -1,97 +1,64 @@
 """One spelling for one answer: undo the dressing that LaTeX, markdown and Unicode put around a value.
 
-Every rule is cosmetic: it never changes what the answer means. All patterns run in time linear in the text.
+Every rule is cosmetic: it never changes what the answer means.
 """
 
 import re
 import unicodedata
 from functools import lru_cache
 
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ", "0123456789+-=()ni")
-_SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎", "0123456789+-=()")
-_SUPERSCRIPT_RUN = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ]+")
-_SUBSCRIPT_RUN = re.compile("[₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎]+")
-_VULGAR = re.compile("[¼-¾⅐-⅞]")
-_SYMBOLS = str.maketrans(
-    {
-        "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u2013": "-", "\u2014": "-", "\u2044": "/", "÷": "/",
-        "×": " \\times ", "·": " \\cdot ", "∙": " \\cdot ", "⋅": " \\cdot ", "√": "\\sqrt ", "π": "\\pi ", "∞": "\\infty ",
-        "±": "\\pm ", "≤": "\\leq ", "≥": "\\geq ", "≠": "\\neq ", "∪": "\\cup ", "∩": "\\cap ", "∈": "\\in ",
-        "∅": "\\emptyset ", "°": "^\\circ ", "º": "^\\circ ", "\u200b": "", "\ufeff": "", "\x00": "",
-        "“": '"', "”": '"', "‘": "'", "’": "'",
-        "α": "\\alpha ", "β": "\\beta ", "γ": "\\gamma ", "θ": "\\theta ", "λ": "\\lambda ", "φ": "\\phi ", "ω": "\\omega ",
-    }
-)  # fmt: skip
-_SAME_COMMAND = {
-    "dfrac": "\\frac", "tfrac": "\\frac", "cfrac": "\\frac", "le": "\\leq ", "leqslant": "\\leq ", "ge": "\\geq ",
-    "geqslant": "\\geq ", "ne": "\\neq ", "lt": "<", "gt": ">", "times": "*", "cdot": "*", "ast": "*", "div": "/",
-    "lbrace": "\\{", "rbrace": "\\}", "lbrack": "[", "rbrack": "]", "varnothing": "\\emptyset ", "degree": "^\\circ ",
-    "lvert": "|", "rvert": "|", "vert": "|", "mid": "|", "ldots": "\\dots ", "cdots": "\\dots ", "dotsc": "\\dots ",
-    "colon": ":", "land": "\\text{and}", "wedge": "\\text{and}", "lor": "\\text{or}", "vee": "\\text{or}", "tbinom": "\\binom",
-    "dbinom": "\\binom", "mp": "\\pm ", "percent": "\\%", "textdegree": "^\\circ ", "varpi": "\\varpi ", "thinspace": " ",
-    "text": "\\text", "mathrm": "\\text", "mbox": "\\text", "textbf": "\\text", "mathbf": "\\text", "textit": "\\text", "mathit": "\\text",
-    "textrm": "\\text", "textnormal": "\\text", "operatorname": "\\text", "rm": "", "bf": "", "mathsf": "\\text",
-    "texttt": "\\text", "boldsymbol": "\\text", "hbox": "\\text", "emph": "\\text", "quad": " ", "qquad": " ", "left": "",
-    "right": "", "big": "", "Big": "", "bigg": "", "Bigg": "", "bigl": "", "bigr": "", "Bigl": "", "Bigr": "", "limits": "",
-    "displaystyle": "", "textstyle": "", "middle": "", "boxed": "", "fbox": "",
-}  # fmt: skip
-_COMMAND = re.compile(r"\\([a-zA-Z]+)(\s*\.(?![\d]))?\s*")
-_SPACES = re.compile(r"\\[,;: ]|~|&nbsp;|\s")
-_THIN_GROUP = re.compile(r"(?<=\d)(?:,\\!|\{,\}|\\,|\\ |,\\,)(?=\d{3}(?!\d))")
+from rdiverse_verl.grading.spelling import COMMANDS, SIGNS, SUBSCRIPTS, SUPERSCRIPTS, WORDS, WRAPPERS
+
+_SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ]+")
+_SUBSCRIPT = re.compile("[₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎]+")
+_VULGAR_FRACTION = re.compile("[¼-¾⅐-⅞]")
+_COMMAND = re.compile(r"\\(?:\\|(?:left|right)\s*\.(?!\d)|([a-zA-Z]+)\s*)")
+_SPACE = re.compile(r"(?<!\\)\\[,;: ]|~|&nbsp;|\s+")
+_TEXT_OF_ATOM = re.compile(r"\\text(?:\s*\{\s*([-+]?\d[\d.,/]*|[a-zA-Z])\s*\}| ([a-zA-Z])(?![a-zA-Z]))")
+_PERCENT_IN_TEXT = re.compile(r"\\text\s*\{\s*(?:percent|pct|%)\s*\}", re.IGNORECASE)
+_ORDINAL = re.compile(
+    r"(?<=\d)\s*(?:\^?\s*\{?\s*\\text\s*\{\s*(?:st|nd|rd|th)\s*\}\s*\}?|(?:\^\s*\{)?(?:st|nd|rd|th)\b\}?)"
+)
+_WORD = re.compile(rf"(?<![a-zA-Z\\])({'|'.join(WORDS)})(?![a-zA-Z])", re.IGNORECASE)
+_ROOT_WORD = re.compile(r"(?<![a-zA-Z\\])sqrt\s*(?:(\d+(?:\.\d+)?|[a-zA-Z](?![a-zA-Z]))|(?=[({\\]))")
+_CIRCLE = re.compile(r"\^\s*\{\s*\\circ\s*\}")
+# A separator of thousands stands in front of groups of exactly three digits; a bare comma does so outside brackets only.
+_THIN_GROUP = re.compile(r"(?<=\d)(?:,\\!|\{,\}|\\,|\\ )(?=\d{3}(?!\d))")
 _COMMA_GROUPS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _SPACE_GROUPS = re.compile(r"(?<![\d.,] )(?<![\d.,])\d{1,3}(?: \d{3})+(?![\d,]| \d)")
-_TEXT_OF_ATOM = re.compile(r"\\text(?:\s*\{\s*([-+]?\d[\d.,/]*|[a-zA-Z])\s*\}| ([a-zA-Z])(?![a-zA-Z]))")
-_LETTER_WORD = {"pi": "\\pi ", "sqrt": "\\sqrt ", "infinity": "\\infty ", "inf": "\\infty ", "degrees": "^\\circ ",
-                "degree": "^\\circ ", "deg": "^\\circ ", "percent": "\\%", "pct": "\\%"}  # fmt: skip
-_WORD = re.compile(r"(?<![a-zA-Z\\])(pi|sqrt|infinity|inf|degrees?|deg|percent|pct)(?![a-zA-Z])", re.IGNORECASE)
-_MIXED = re.compile(r"(?<![\d.])(\d+)(?:\s+|\s*-\s*(?=\d+/\d+$)(?!))(\d+)\s*/\s*(\d+)(?![\d.])")
-_ORDINAL = re.compile(r"(?<=\d)\s*(?:\^\s*\{?\s*\\text\s*\{\s*(?:st|nd|rd|th)\s*\}\s*\}?|(?:st|nd|rd|th)\b)")
-_BLANKS = re.compile(r"\s+")
-_WRAPPERS = (
-    ("$$", "$$"),
-    ("$", "$"),
-    ("\\(", "\\)"),
-    ("\\[", "\\]"),
-    ("**", "**"),
-    ("__", "__"),
-    ("*", "*"),
-    ("`", "`"),
-    ('"', '"'),
-)
+_MIXED = re.compile(r"(?<![\d.])(\d+) (\d+) ?/ ?(\d+)(?![\d.])")
 
 
 @lru_cache(maxsize=65536)
 def normalize(answer: str) -> str:
     """The canonical spelling of one extracted answer: plain LaTeX, single spaces, ASCII where possible."""
-    text = answer
-    if not text.isascii():
-        text = _to_ascii(text)
-    text = unwrap(text)
-    text = _COMMAND.sub(_same_command, text.replace("\\$", "\\dollar "))
-    text = _THIN_GROUP.sub("", text)
-    text = text.replace("\\!", "").replace("\\\\", "\n\\\\\n") if "\\" in text else text
-    text = _SPACES.sub(" ", text.replace("\n\\\\\n", "\x00")).replace("\x00", "\\\\")
-    text = _ORDINAL.sub("", text)
-    text = _TEXT_OF_ATOM.sub(r"\1\2", text)
-    text = text.replace("\\%", "%").replace("%", "\\%")
-    text = text.replace("<=", "\\leq ").replace(">=", "\\geq ").replace("!=", "\\neq ").replace("**", "^")
-    text = _WORD.sub(lambda word: _LETTER_WORD[word.group().lower()], text)
-    text = text.replace("^{\\circ }", "^\\circ ").replace("^{ \\circ }", "^\\circ ")
-    text = _SPACE_GROUPS.sub(lambda run: run.group().replace(" ", ""), text)
+    text = unwrap(answer if answer.isascii() else _without_unicode(answer))
+    if "\\" in text:
+        text = _COMMAND.sub(_canonical_command, text.replace("\\$", "\\dollar "))
+        text = _THIN_GROUP.sub("", text).replace("\\!", "")
+        text = _TEXT_OF_ATOM.sub(r"\1\2", _ORDINAL.sub("", text))
+        text = _CIRCLE.sub(r"^\\circ ", _PERCENT_IN_TEXT.sub("%", text))
+    else:
+        text = _THIN_GROUP.sub("", _ORDINAL.sub("", text))
+    text = _SPACE.sub(" ", text)
+    text = text.replace("\\%", "%").replace("%", "\\%").replace("**", "^")
+    text = text.replace("<=", "\\leq ").replace(">=", "\\geq ").replace("!=", "\\neq ")
+    text = _ROOT_WORD.sub(lambda root: f"\\sqrt{{{root[1]}}}" if root[1] else "\\sqrt ", text)
+    text = _WORD.sub(lambda word: WORDS[word[1].lower()], text)
+    text = _SPACE_GROUPS.sub(lambda run: run[0].replace(" ", ""), text)
     if not text.startswith(("(", "[", "\\{")):
-        text = _COMMA_GROUPS.sub(lambda run: run.group().replace(",", ""), text)
-    text = _MIXED.sub(_mixed_number, text)
-    return unwrap(_BLANKS.sub(" ", text))
+        text = _COMMA_GROUPS.sub(lambda run: run[0].replace(",", ""), text)
+    return unwrap(_SPACE.sub(" ", _MIXED.sub(_mixed_number, text)))
 
 
 def unwrap(text: str) -> str:
-    """Without surrounding blanks, dollars, bold marks, whole-answer braces and a closing full stop."""
+    """Without surrounding blanks, dollars, bold marks, whole-answer braces and closing punctuation."""
     while True:
         before = text
         text = text.strip().rstrip(",;")
         if text.endswith(".") and not text.endswith(".."):
             text = text[:-1]
-        for opening, closing in _WRAPPERS:
+        for opening, closing in WRAPPERS:
             if len(text) > len(opening) + len(closing) and text.startswith(opening) and text.endswith(closing):
                 inner = text[len(opening) : -len(closing)]
                 if opening not in inner:
@@ -103,39 +70,31 @@ def unwrap(text: str) -> str:
 
 
 def _closes_at_end(text: str) -> bool:
+    """Whether the first brace is closed by the last sign."""
     depth = 0
-    escaped = False
-    for place, sign in enumerate(text):
-        if escaped:
-            escaped = False
-        elif sign == "\\":
-            escaped = True
-        elif sign == "{":
-            depth += 1
-        elif sign == "}":
-            depth -= 1
-            if depth == 0:
-                return place == len(text) - 1
+    for match in re.finditer(r"\\.|[{}]", text, re.DOTALL):
+        depth += (match[0] == "{") - (match[0] == "}")
+        if depth == 0 and match[0] == "}":
+            return match.end() == len(text)
     return False
 
 
-def _to_ascii(text: str) -> str:
-    text = _SUPERSCRIPT_RUN.sub(lambda run: "^{" + run.group().translate(_SUPERSCRIPTS) + "}", text)
-    text = _SUBSCRIPT_RUN.sub(lambda run: "_{" + run.group().translate(_SUBSCRIPTS) + "}", text)
-    text = _VULGAR.sub(lambda one: " " + unicodedata.normalize("NFKC", one.group()), text)
-    text = unicodedata.normalize("NFKC", text.translate(_SYMBOLS))
-    return text.translate(_SYMBOLS)
+def _without_unicode(text: str) -> str:
+    text = _SUPERSCRIPT.sub(lambda run: "^{" + run[0].translate(SUPERSCRIPTS) + "}", text)
+    text = _SUBSCRIPT.sub(lambda run: "_{" + run[0].translate(SUBSCRIPTS) + "}", text)
+    text = _VULGAR_FRACTION.sub(lambda one: " " + unicodedata.normalize("NFKC", one[0]), text)
+    return unicodedata.normalize("NFKC", text.translate(SIGNS)).translate(SIGNS)
 
 
-def _same_command(command: re.Match[str]) -> str:
-    name, ending_dot = command[1], command[2]
-    if ending_dot and name in ("left", "right"):
-        return ""
-    same = _SAME_COMMAND.get(name, f"\\{name} ")
-    braced = command.string[command.end() : command.end() + 1] == "{"
-    return (same if braced or same != "\\text" else "\\text ") + (ending_dot or "")
+def _canonical_command(command: re.Match[str]) -> str:
+    name = command[1]
+    if name is None:
+        return command[0] if command[0] == "\\\\" else ""
+    canonical = COMMANDS.get(name, f"\\{name} ")
+    braced = command.string.startswith("{", command.end())
+    return canonical if braced or canonical != "\\text" else "\\text "
 
 
 def _mixed_number(found: re.Match[str]) -> str:
     whole, top, bottom = found.groups()
-    return f"{whole}\\frac{{{top}}}{{{bottom}}}" if int(top[:9]) < int(bottom[:9]) else found.group()
+    return f"{whole}\\frac{{{top}}}{{{bottom}}}" if int(top) < int(bottom) else found[0]

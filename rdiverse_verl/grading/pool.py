@@ -14,6 +14,7 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import rdiverse_verl
 from rdiverse_verl.errors import ServiceError
@@ -29,9 +30,10 @@ _START = "import sys; from rdiverse_verl.grading.nursery import main; main(*sys.
 class Failed(Exception):
     """A comparison was not finished. ``kind`` is "timeout" or "error"; ``blame`` is the side that alone was too much."""
 
-    def __init__(self, kind: str, blame: str | None = None):
+    def __init__(self, kind: Literal["timeout", "error"], blame: str | None = None):
         super().__init__(kind)
-        self.kind, self.blame = kind, blame
+        self.kind: Literal["timeout", "error"] = kind
+        self.blame = blame
 
 
 class _Gone(Exception):

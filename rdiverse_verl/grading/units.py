@@ -14,17 +14,41 @@ _ALIASES = {
 }  # fmt: skip
 _SINGLE_LETTER = re.compile(r"[a-z]")
 _FUNCTIONS = frozenset(
-    "sin cos tan cot sec csc log ln exp max min lim gcd lcm mod det arcsin arccos arctan sinh cosh tanh".split()
+    [
+        "sin",
+        "cos",
+        "tan",
+        "cot",
+        "sec",
+        "csc",
+        "log",
+        "ln",
+        "exp",
+        "max",
+        "min",
+        "lim",
+        "gcd",
+        "lcm",
+        "mod",
+        "det",
+        "arcsin",
+        "arccos",
+        "arctan",
+        "sinh",
+        "cosh",
+        "tanh",
+    ]
 )
 _IN_TEXT = re.compile(r"(.*?[^\s])\s*\\text\s*\{([^{}]*)\}([\s\da-zA-Z/^{}*\\-]*)")
 _IN_WORDS = re.compile(r"(.*?[\d})]|.*\\pi)(\s*)([A-Za-z][A-Za-z\s/^{}\d.-]*)")
+_UNDRESSED = re.compile(r"[-+\d./ ]*")
 _DEGREES = re.compile(r"(?!.*\\(?:sin|cos|tan|cot|sec|csc))(.+?)\s*\^\s*\{?\s*\\circ\s*\}?\s*([CFKcfk]?)")
 _CURRENCY = re.compile(r"([-+]?)\s*(\\dollar|€|£|¥)\s*(.+)")
 
 
 def split_unit(text: str) -> tuple[str, str]:
     """(value, unit) of a normalized expression; the unit is "" when there is none."""
-    if text[-1].isdigit() and text[0] not in "\\€£¥-+":
+    if _UNDRESSED.fullmatch(text):
         return text, ""
     if found := _DEGREES.fullmatch(text):
         scale = found[2].upper()

@@ -12,7 +12,7 @@ import socket
 import sys
 
 from rdiverse_verl.grading import exact
-from rdiverse_verl.grading.answer import Leaf, Node, leaves, read
+from rdiverse_verl.grading.answer import Node, leaves, read
 from rdiverse_verl.grading.compare import compare
 from rdiverse_verl.grading.symbolic import Symbols, evaluate
 
