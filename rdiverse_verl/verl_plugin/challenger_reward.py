@@ -36,8 +36,6 @@ class ChallengerRewardManager(RewardManagerBase):
     ) -> None:
         super().__init__(config, tokenizer, compute_score)
         self.tokenizer: Any = tokenizer
-        # verl asks the manager only if a custom reward function is set; otherwise it takes the Solver for a classifier
-        config.reward.custom_reward_function.path = __name__
         self.settings = read_challenger(config)
         service = self.settings.service
         solver_url = f"http://{reward_router_address}"

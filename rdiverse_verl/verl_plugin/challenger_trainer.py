@@ -18,6 +18,7 @@ from rdiverse_verl.verl_plugin.settings import read_challenger
 
 logger = logging.getLogger(__name__)
 
+REWARD_MODULE = "rdiverse_verl.verl_plugin.challenger_reward"
 PARTS = ("r_unc", "p_rep", "p_map", "cluster", "reward")
 
 
@@ -53,6 +54,11 @@ def _refuse_unfit(config: DictConfig) -> None:
         raise ConfigError(
             "the frozen Solver is not served: set reward.reward_model.enable=True, "
             "reward.reward_model.enable_resource_pool=True and reward.reward_model.model_path"
+        )
+    if config.reward.custom_reward_function.path is None:
+        raise ConfigError(
+            "with a served model verl asks the reward manager only if a reward function is named too: set "
+            f"reward.custom_reward_function.path=pkg://{REWARD_MODULE} and .name=ChallengerRewardManager"
         )
     if config.trainer.test_freq > 0 or config.trainer.get("val_before_train", True):
         raise ConfigError(

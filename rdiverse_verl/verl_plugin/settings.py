@@ -83,10 +83,10 @@ class Challenger(Reward):
 
 
 class PluginSettings(Settings):
-    """``rdiverse.seed`` for every run of ours; ``rdiverse.challenger`` for Challenger training alone."""
+    """``rdiverse.seed`` for every run of ours; ``rdiverse.challenger``, a ``Challenger``, for Challenger training."""
 
     seed: int = 1
-    challenger: Challenger | None = None
+    challenger: dict[str, Any] | None = None
 
 
 def read_settings(config: DictConfig) -> PluginSettings:
@@ -105,9 +105,7 @@ def read_challenger(config: DictConfig) -> Challenger:
     Raises:
         ConfigError: as ``read_settings``, or there is no such part.
     """
-    challenger = read_settings(config).challenger
-    if challenger is None:
-        raise ConfigError(
-            "rdiverse.challenger is missing: Challenger training needs at least rdiverse.challenger.coder.url"
-        )
-    return challenger
+    block = read_settings(config).challenger
+    if block is None:
+        raise ConfigError("rdiverse.challenger is missing; it needs at least coder.url and coder.model")
+    return parse_settings(Challenger, block, source="rdiverse.challenger")
