@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Protocol
 
-from rdiverse_verl.grading.answer import Choice, Interval, Leaf, Matrix, Node, Relation, Several, Words, as_interval
+from rdiverse_verl.grading.answer import Choice, Interval, Leaf, Matrix, Node, Relation, Several, Words
+from rdiverse_verl.grading.reading import as_interval
 
 
 class Match(Enum):
-    """SAME is equality. COMPATIBLE: one side leaves out a label that the other gives (a unit, a name, a letter's text)."""
+    """SAME is equality. COMPATIBLE: one side leaves out a label that the other gives, such as a unit or a name."""
 
     SAME = 1
     COMPATIBLE = 2

@@ -23,7 +23,7 @@ def record(verdict: Verdict, seconds: float) -> Verdict:
 
 
 def verdict_counters() -> dict[str, float]:
-    """``grader/<kind>`` for every kind, ``grader/path/<layer>``, and ``grader/latency_{p50,p95,p99,max}_s`` of recent calls."""
+    """``grader/<kind>`` and ``grader/path/<layer>`` so far, ``grader/latency_{p50,p95,p99,max}_s`` of recent calls."""
     with _lock:
         kinds, paths, latencies = dict(_kinds), dict(_paths), sorted(_latencies)
     counted: dict[str, float] = {f"grader/{kind}": kinds.get(kind, 0) for kind in KINDS}

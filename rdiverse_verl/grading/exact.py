@@ -35,6 +35,7 @@ _LETTERS = frozenset(
         "epsilon",
     ]
 )
+_REPEATING = re.compile(r"(\d*)\.(\d*)\\overline\s*\{(\d+)\}")
 _CLOSING = {"(": ")", "{": "}", "[": "]"}
 
 
@@ -102,7 +103,7 @@ class _Reader:
     """Recursive descent over ``+ - * / ^ !``, fractions, roots, mixed numbers and implicit products."""
 
     def __init__(self, text: str):
-        text = _SCIENTIFIC.sub(r"(\1*10^{\2})", text)
+        text = _REPEATING.sub(_repeating_decimal, _SCIENTIFIC.sub(r"(\1*10^{\2})", text))
         self.tokens = [token for token in _TOKEN.findall(text) if token]
         self.at = 0
         self.depth = 0
@@ -236,6 +237,13 @@ class _Reader:
             name += self._take()
         self._take()
         return name
+
+
+def _repeating_decimal(found: re.Match[str]) -> str:
+    """``0.1\\overline{6}`` as (16 - 1) / 90."""
+    whole, fixed, repeated = found.groups()
+    top = int(whole + fixed + repeated) - int(whole + fixed or "0")
+    return f"\\frac{{{top}}}{{{'9' * len(repeated)}{'0' * len(fixed)}}}"
 
 
 def _starts_atom(token: str) -> bool:

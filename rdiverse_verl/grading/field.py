@@ -1,7 +1,7 @@
 """A field with decidable equality that most final answers live in.
 
-Elements are fractions of polynomials with rational coefficients over square roots of integers, pi, e, the imaginary unit
-and letters. Two elements are equal iff they agree after cross multiplication; nothing is evaluated in floating point.
+Elements are fractions of polynomials with rational coefficients over square roots of integers, pi, e, the imaginary
+unit and letters. Two are equal iff they agree after cross multiplication; nothing is evaluated in floating point.
 Sizes are bounded: an operation that would exceed them raises ``Undecided``.
 """
 

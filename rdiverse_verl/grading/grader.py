@@ -22,7 +22,7 @@ def grade(prediction: str, gold: str, form: Form = "box") -> Verdict:
     """Judge the final answer of a response; safe from any thread, and bounded in time.
 
     ``form`` says what counts as the response's answer (see ``extract``). A gold without content is an ``error``: such a
-    row must be refused when the data is made. Raises TypeError if either is not text, ServiceError if no worker can start.
+    row must be refused when the data is made. Raises TypeError if either is not text, ServiceError if no worker starts.
     """
     begun = time.perf_counter()
     answer, verdict = _quickly(prediction, gold, form)

@@ -8,7 +8,7 @@ from rdiverse_verl.errors import ConfigError
 
 @dataclass(frozen=True)
 class Limits:
-    """``seconds`` of work for one comparison, ``mebibytes`` of address space for one worker, ``workers`` for one process.
+    """``seconds`` of work for a comparison, ``mebibytes`` of address space for a worker, ``workers`` for a process.
 
     ``from_environment`` reads RDIVERSE_GRADING_SECONDS, _MEBIBYTES and _WORKERS, which reach every Ray worker.
     """

@@ -4,10 +4,11 @@ import threading
 from functools import lru_cache
 
 from rdiverse_verl.grading import exact, service
-from rdiverse_verl.grading.answer import Several, read
+from rdiverse_verl.grading.answer import Several
 from rdiverse_verl.grading.compare import Match, compare
 from rdiverse_verl.grading.normal import normalize
 from rdiverse_verl.grading.pool import Failed
+from rdiverse_verl.grading.reading import read
 from rdiverse_verl.grading.screen import MAX_LENGTH, refusal
 
 _HOPELESS_KEPT = 4096
@@ -17,7 +18,7 @@ _hopeless_lock = threading.Lock()
 
 
 def match_quickly(a: str, b: str) -> tuple[Match, str]:
-    """(match, layer) without leaving this process; UNKNOWN where only a worker can tell. Bounded at about a millisecond."""
+    """(match, layer) without leaving this process, within milliseconds; UNKNOWN where only a worker can tell."""
     if not a.strip() or not b.strip():
         return Match.DIFFERENT, "text"
     if a == b:

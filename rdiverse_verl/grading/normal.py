@@ -7,14 +7,18 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from rdiverse_verl.grading.spelling import COMMANDS, SIGNS, SUBSCRIPTS, SUPERSCRIPTS, WORDS, WRAPPERS
+from rdiverse_verl.grading.spelling import COMMANDS, SCALES, SIGNS, SUBSCRIPTS, SUPERSCRIPTS, WORDS, WRAPPERS
 
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ]+")
 _SUBSCRIPT = re.compile("[₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎]+")
 _VULGAR_FRACTION = re.compile("[¼-¾⅐-⅞]")
 _COMMAND = re.compile(r"\\(?:\\|(?:left|right)\s*\.(?!\d)|([a-zA-Z]+)\s*)")
 _SPACE = re.compile(r"(?<!\\)\\[,;: ]|~|&nbsp;|\s+")
-_TEXT_OF_ATOM = re.compile(r"\\text(?:\s*\{\s*([-+]?\d[\d.,/]*|[a-zA-Z])\s*\}| ([a-zA-Z])(?![a-zA-Z]))")
+_WHOLE_TEXT = re.compile(r"\\text\s*\{((?!\s*[a-zA-Z]{2}\s*\})[^{}]*)\}")
+_NUMBER_IN_TEXT = re.compile(r"\\text\s*\{\s*([-+]?\d[\d.,/]*)\s*\}")
+_LETTER_IN_TEXT = re.compile(r"(?<![\d)} ])\\text(?:\s*\{\s*([a-zA-Z])\s*\}| ([a-zA-Z])(?![a-zA-Z]))")
+_SCALE = re.compile(rf"(?<=\d)\s*(\\text\s*\{{\s*)?({'|'.join(SCALES)})\b\s*", re.IGNORECASE)
+_EMPTY_TEXT = re.compile(r"\\text\s*\{\s*\}")
 _PERCENT_IN_TEXT = re.compile(r"\\text\s*\{\s*(?:percent|pct|%)\s*\}", re.IGNORECASE)
 _ORDINAL = re.compile(
     r"(?<=\d)\s*(?:\^?\s*\{?\s*\\text\s*\{\s*(?:st|nd|rd|th)\s*\}\s*\}?|(?:\^\s*\{)?(?:st|nd|rd|th)\b\}?)"
@@ -22,7 +26,7 @@ _ORDINAL = re.compile(
 _WORD = re.compile(rf"(?<![a-zA-Z\\])({'|'.join(WORDS)})(?![a-zA-Z])", re.IGNORECASE)
 _ROOT_WORD = re.compile(r"(?<![a-zA-Z\\])sqrt\s*(?:(\d+(?:\.\d+)?|[a-zA-Z](?![a-zA-Z]))|(?=[({\\]))")
 _CIRCLE = re.compile(r"\^\s*\{\s*\\circ\s*\}")
-# A separator of thousands stands in front of groups of exactly three digits; a bare comma does so outside brackets only.
+# A separator of thousands stands before groups of exactly three digits; a bare comma does so outside brackets only.
 _THIN_GROUP = re.compile(r"(?<=\d)(?:,\\!|\{,\}|\\,|\\ )(?=\d{3}(?!\d))")
 _COMMA_GROUPS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _SPACE_GROUPS = re.compile(r"(?<![\d.,] )(?<![\d.,])\d{1,3}(?: \d{3})+(?![\d,]| \d)")
@@ -32,15 +36,21 @@ _MIXED = re.compile(r"(?<![\d.])(\d+) (\d+) ?/ ?(\d+)(?![\d.])")
 @lru_cache(maxsize=65536)
 def normalize(answer: str) -> str:
     """The canonical spelling of one extracted answer: plain LaTeX, single spaces, ASCII where possible."""
-    text = unwrap(answer if answer.isascii() else _without_unicode(answer))
+    text = unwrap(answer if answer.isascii() else _without_unicode(answer)).replace("\\$", "\\dollar ")
+    if text.count("$") == 1:
+        text = text.replace("$", "\\dollar " if text[0] == "$" else "")
     if "\\" in text:
-        text = _COMMAND.sub(_canonical_command, text.replace("\\$", "\\dollar "))
+        text = _COMMAND.sub(_canonical_command, text)
         text = _THIN_GROUP.sub("", text).replace("\\!", "")
-        text = _TEXT_OF_ATOM.sub(r"\1\2", _ORDINAL.sub("", text))
+        if whole := _WHOLE_TEXT.fullmatch(text):
+            text = whole[1]
+        text = _NUMBER_IN_TEXT.sub(r"\1", _ORDINAL.sub("", text))
+        text = _LETTER_IN_TEXT.sub(r"\1\2", text)
         text = _CIRCLE.sub(r"^\\circ ", _PERCENT_IN_TEXT.sub("%", text))
     else:
         text = _THIN_GROUP.sub("", _ORDINAL.sub("", text))
     text = _SPACE.sub(" ", text)
+    text = _EMPTY_TEXT.sub("", _SCALE.sub(lambda scale: SCALES[scale[2].lower()] + (scale[1] or ""), text))
     text = text.replace("\\%", "%").replace("%", "\\%").replace("**", "^")
     text = text.replace("<=", "\\leq ").replace(">=", "\\geq ").replace("!=", "\\neq ")
     text = _ROOT_WORD.sub(lambda root: f"\\sqrt{{{root[1]}}}" if root[1] else "\\sqrt ", text)

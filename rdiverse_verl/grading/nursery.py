@@ -1,7 +1,7 @@
 """A process that has sympy loaded and forks workers on request, so that a killed one is replaced in milliseconds.
 
-It talks to its owner over one socket: ``F`` with a socket attached forks a worker that serves that socket, ``K`` with a pid
-ends one. It ends, and its workers with it, when its owner is gone. One thread, no locks: safe to fork.
+It talks to its owner over one socket: ``F`` with a socket attached forks a worker that serves that socket, ``K`` with a
+pid ends one. It ends, and its workers with it, when its owner is gone. One thread, no locks: safe to fork.
 """
 
 import ctypes

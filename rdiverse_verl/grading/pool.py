@@ -28,7 +28,7 @@ _START = "import sys; from rdiverse_verl.grading.nursery import main; main(*sys.
 
 
 class Failed(Exception):
-    """A comparison was not finished. ``kind`` is "timeout" or "error"; ``blame`` is the side that alone was too much."""
+    """A comparison was not finished; ``blame`` is the side that alone was too much, if one was."""
 
     def __init__(self, kind: Literal["timeout", "error"], blame: str | None = None):
         super().__init__(kind)

@@ -2,7 +2,7 @@
 
 import re
 
-MAX_LENGTH = 2000
+MAX_LENGTH = 1000
 MAX_DIGITS = 400
 MAX_NESTING = 40
 MAX_PARTS = 64  # commas, ampersands and line ends

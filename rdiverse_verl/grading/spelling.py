@@ -22,15 +22,20 @@ COMMANDS = {
     "ldots": "\\dots ", "cdots": "\\dots ", "dotsc": "\\dots ", "dotsb": "\\dots ",
     "land": "\\text{and}", "wedge": "\\text{and}", "lor": "\\text{or}", "vee": "\\text{or}",
 } | dict.fromkeys(
-    ("text", "mathrm", "mbox", "hbox", "textbf", "mathbf", "textit", "mathit", "textrm", "textnormal", "operatorname",
-     "mathsf", "texttt", "boldsymbol", "emph"), "\\text"
+    ("text", "mathrm", "mbox", "hbox", "textbf", "textit", "textrm", "textnormal", "operatorname", "texttt",
+     "emph"), "\\text"
 ) | dict.fromkeys(("quad", "qquad", "thinspace"), " ") | dict.fromkeys(
     ("left", "right", "middle", "big", "Big", "bigg", "Bigg", "bigl", "bigr", "Bigl", "Bigr", "limits", "displaystyle",
-     "textstyle", "rm", "bf", "boxed", "fbox"), ""
+     "textstyle", "rm", "bf", "mathbf", "mathit", "mathsf", "boldsymbol", "boxed", "fbox"), ""
 )
+
+FUNCTIONS = frozenset({"sin", "cos", "tan", "cot", "sec", "csc", "log", "ln", "exp", "max", "min", "lim", "gcd", "lcm",
+                       "mod", "det", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan"})
+
+SCALES = {"thousand": "*10^{3}", "million": "*10^{6}", "billion": "*10^{9}", "trillion": "*10^{12}"}
 
 WORDS = {"pi": "\\pi ", "infinity": "\\infty ", "inf": "\\infty ", "percent": "\\%", "pct": "\\%"}
 
-WRAPPERS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("__", "__"), ("*", "*"), ("`", "`"),
-            ('"', '"'))
+WRAPPERS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("**", "**"), ("__", "__"), ("*", "*"),
+            ("`", "`"), ('"', '"'))
 # fmt: on

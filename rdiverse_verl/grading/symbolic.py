@@ -1,7 +1,7 @@
-"""Symbols and functions, by way of math-verify's parser. Runs in a worker only: any call here may hang or exhaust memory.
+"""Symbols and functions, by way of math-verify's parser. For workers only: a call may hang or exhaust memory.
 
-Two expressions are equal when they agree to 40 digits at four points where all letters are positive rationals; a
-constant is evaluated once. Agreement is relative, so tiny numbers stay distinct.
+Two expressions are equal when they agree to 40 digits at four rational points, two of them positive; a constant is
+evaluated once. Agreement is relative, so tiny numbers stay distinct.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ from math_verify import LatexExtractionConfig, parse, verify
 from rdiverse_verl.grading import exact
 
 _POINTS = 4
+_POSITIVE_POINTS = 2
 _DIGITS = 50
 _AGREE = sympy.Float("1e-40", _DIGITS)
 _DEGREES = re.compile(r"(\d+\.?\d*)\s*\^\s*\{?\s*\\circ\s*\}?")
@@ -36,13 +37,9 @@ class Symbols:
             return None
         if x == y:
             return True
-        if not (isinstance(x, sympy.Expr) and isinstance(y, sympy.Expr)):
+        pairs = _sampled(a, b)
+        if pairs is None:
             return bool(verify(x, y, timeout_seconds=None) and verify(y, x, timeout_seconds=None))
-        letters, signed = _letters(x, y), "|" in a + b
-        left, right = samples(a, letters, signed), samples(b, letters, signed)
-        if left is None or right is None:
-            return bool(verify(x, y, timeout_seconds=None))
-        pairs = [(p, q) for p, q in zip(left, right, strict=True) if p is not None and q is not None]
         return all(_agree(p, q) for p, q in pairs) if pairs else None
 
     def multiple(self, a: str, b: str) -> int | None:
@@ -50,17 +47,31 @@ class Symbols:
         decided = exact.multiple(a, b)
         if decided is not None:
             return decided
-        x, y = expression(a), expression(b)
-        if not (isinstance(x, sympy.Expr) and isinstance(y, sympy.Expr)):
+        ratios = [p / q for p, q in _sampled(a, b) or () if q != 0]
+        if not ratios:
             return None
-        letters, signed = _letters(x, y), "|" in a + b
-        left, right = samples(a, letters, signed), samples(b, letters, signed)
-        if left is None or right is None:
-            return None
-        ratios = [p / q for p, q in zip(left, right, strict=True) if p is not None and q is not None and q != 0]
-        if not ratios or not all(_agree(ratio, ratios[0]) for ratio in ratios) or ratios[0] == 0:
-            return 0 if ratios else None
+        if ratios[0] == 0 or not all(_agree(ratio, ratios[0]) for ratio in ratios):
+            return 0
         return 1 if sympy.re(ratios[0]) > 0 else -1
+
+
+def _sampled(a: str, b: str) -> list[tuple[sympy.Expr, sympy.Expr]] | None:
+    """The two values wherever both have one; None if either is not a numeric expression.
+
+    Where letters are negative only real values count, so that ``\\sqrt{1/n} = 1/\\sqrt n`` but ``\\sqrt{x^2} != x``.
+    """
+    x, y = expression(a), expression(b)
+    if not (isinstance(x, sympy.Expr) and isinstance(y, sympy.Expr)):
+        return None
+    letters = _letters(x, y)
+    left, right = samples(a, letters), samples(b, letters)
+    if left is None or right is None:
+        return None
+    return [
+        (p, q)
+        for point, (p, q) in enumerate(zip(left, right, strict=True))
+        if p is not None and q is not None and (point < _POSITIVE_POINTS or (p.is_real and q.is_real))
+    ]
 
 
 @lru_cache(maxsize=4096)
@@ -75,20 +86,16 @@ def evaluate(text: str) -> None:
     """Do, and keep, the costly part of comparing this expression."""
     parsed = expression(text)
     if isinstance(parsed, sympy.Expr):
-        samples(text, _letters(parsed, parsed), "|" in text)
+        samples(text, _letters(parsed, parsed))
 
 
 @lru_cache(maxsize=4096)
-def samples(text: str, letters: tuple[sympy.Symbol, ...], signed: bool) -> tuple[sympy.Expr | None, ...] | None:
-    """Values at the sample points, None at points where there is none; None if the expression has no numeric value.
-
-    Letters are positive, as in ``\\sqrt{1/n} = 1/\\sqrt n``, unless ``signed``: absolute values need both signs.
-    """
+def samples(text: str, letters: tuple[sympy.Symbol, ...]) -> tuple[sympy.Expr | None, ...] | None:
+    """Values at the sample points, None where there is none; None if the expression has no numeric value at all."""
     parsed = expression(text)
     values: list[sympy.Expr | None] = []
     for point in range(_POINTS if letters else 1):
-        sign = -1 if signed and point % 2 else 1
-        at_point = {letter: sign * _coordinate(str(letter), point) for letter in letters}
+        at_point = {letter: _coordinate(str(letter), point) for letter in letters}
         number = sympy.N(parsed, _DIGITS, subs=at_point)
         if number.has(sympy.nan, sympy.zoo, sympy.oo):
             values.append(None)
@@ -105,11 +112,12 @@ def _letters(x: sympy.Basic, y: sympy.Basic) -> tuple[sympy.Symbol, ...]:
 
 
 def _coordinate(letter: str, point: int) -> sympy.Expr:
-    """A positive rational that depends on the letter and the point alone; the letter i is the imaginary unit."""
+    """A rational that depends on the letter and the point alone; the letter i is the imaginary unit everywhere."""
     if letter == "i":
         return sympy.I
     digest = hashlib.blake2b(f"{letter}:{point}".encode(), digest_size=4).digest()
-    return sympy.Rational(int.from_bytes(digest[:2], "big") + 7001, 17389 + 2 * int.from_bytes(digest[2:], "big"))
+    size = sympy.Rational(int.from_bytes(digest[:2], "big") + 7001, 17389 + 2 * int.from_bytes(digest[2:], "big"))
+    return size if point < _POSITIVE_POINTS else -size
 
 
 def _significant(number: sympy.Expr) -> sympy.Expr:

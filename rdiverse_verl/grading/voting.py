@@ -24,9 +24,9 @@ class Vote:
 def vote(answers: Sequence[str | None]) -> Vote:
     """Group extracted answers by equivalence; the largest class wins, the first seen among equals.
 
-    A None (or blank) is a sample without an answer: it counts in the denominator and is never a label. Distinct forms are
-    compared once a pair. Equal forms are one class, closed under transitivity. Forms that merely leave out a label (``5``
-    beside ``5 cm``) join unless that would put answers known to differ (``5 cm``, ``5 km``) into one class.
+    A None (or blank) is a sample without an answer: it counts in the denominator and is never a label. Distinct forms
+    are compared once a pair. Equal forms are one class, closed under transitivity. Forms that merely leave out a label
+    (``5`` beside ``5 cm``) join unless that would put answers known to differ (``5 cm``, ``5 km``) into one class.
     """
     places: dict[str, list[int]] = {}
     for place, answer in enumerate(answers):

@@ -1,7 +1,8 @@
 """One grading worker: reads a pair of normalized answers a line, writes how far it came and how they match.
 
-A job's answer is the lines ``start``, ``a`` and ``b`` (each side alone was evaluated), then the match or ``memory``. The
-owner kills a worker that is late; should the owner be gone, the kernel's timer does, whatever the worker is busy with.
+A job's answer is the lines ``start``, ``a`` and ``b`` (each side alone was evaluated), then the match or ``memory``.
+The owner kills a worker that is late; should the owner be gone, the kernel's timer does, whatever the worker is busy
+with.
 """
 
 import json
@@ -12,8 +13,9 @@ import socket
 import sys
 
 from rdiverse_verl.grading import exact
-from rdiverse_verl.grading.answer import Node, leaves, read
+from rdiverse_verl.grading.answer import Node, leaves
 from rdiverse_verl.grading.compare import compare
+from rdiverse_verl.grading.reading import read
 from rdiverse_verl.grading.symbolic import Symbols, evaluate
 
 _ALGEBRA = Symbols()
