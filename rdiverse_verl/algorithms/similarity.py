@@ -11,7 +11,7 @@ import numpy as np
 from rdiverse_verl.errors import DataError
 
 _GRID = 2.0**26
-_UNIT_TOLERANCE = 1e-3
+_UNIT_TOLERANCE = 1e-4
 
 
 def to_grid(emb_N_D: np.ndarray) -> np.ndarray:
@@ -23,7 +23,7 @@ def to_grid(emb_N_D: np.ndarray) -> np.ndarray:
     bad = np.flatnonzero(~(np.abs(norm_N - 1) <= _UNIT_TOLERANCE))
     if bad.size:
         raise DataError(f"embedding row {bad[0]} has length {norm_N[bad[0]]:.4g}, not 1; normalise before comparing")
-    return _round(emb_N_D / norm_N[:, None])
+    return _round(emb_N_D)
 
 
 def cosine(grid_N_D: np.ndarray, grid_M_D: np.ndarray) -> np.ndarray:

