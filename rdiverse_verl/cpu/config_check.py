@@ -1,9 +1,122 @@
 """Refuse what the CPU path cannot do, by name, before Ray starts any worker."""
 
+import json
+from collections.abc import Mapping
+from functools import wraps
+from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-def install(m):
-    pass
+from rdiverse_verl.errors import ConfigError
+
+# key -> (values that work, why)
+_ONE_PROCESS_REPLICA = ((1,), "one rollout replica is one process")
+_ROLLOUT_RULES: dict[str, tuple[tuple[Any, ...], str]] = {
+    "tensor_model_parallel_size": _ONE_PROCESS_REPLICA,
+    "data_parallel_size": _ONE_PROCESS_REPLICA,
+    "pipeline_model_parallel_size": _ONE_PROCESS_REPLICA,
+    "expert_parallel_size": _ONE_PROCESS_REPLICA,
+    "quantization": ((None,), "weights are served in full precision"),
+    "disaggregation.enabled": ((False,), "prompt and reply are computed in one process"),
+    "enable_rollout_routing_replay": ((False, None), "mixture-of-experts routing is not recorded"),
+    "mtp.enable": ((False, None), "one token is generated at a time"),
+    "checkpoint_engine.backend": (("naive", None), "trainer and rollout exchange weights through Ray"),
+    "prometheus.enable": ((False, None), "the server has no /metrics"),
+    "limit_images": ((None, 0), "the rollout reads text only"),
+}
+_NO_KERNELS = "the kernels behind it need a GPU"
+_RULES: dict[str, tuple[tuple[Any, ...], str]] = {
+    "actor_rollout_ref.actor.strategy": (("fsdp2",), "the only training engine on a CPU"),
+    "actor_rollout_ref.ref.strategy": (("fsdp2",), "the only training engine on a CPU"),
+    "actor_rollout_ref.model.use_remove_padding": ((False,), _NO_KERNELS),
+    "actor_rollout_ref.model.use_fused_kernels": ((False,), _NO_KERNELS),
+    "actor_rollout_ref.model.use_liger": ((False,), _NO_KERNELS),
+    "actor_rollout_ref.model.override_config.attn_implementation": (("sdpa", "eager"), _NO_KERNELS),
+    "actor_rollout_ref.actor.qat.enable": ((False, None), _NO_KERNELS),
+}
+_TRANSFORMERS_RULES: dict[str, tuple[tuple[Any, ...], str]] = {
+    "actor_rollout_ref.model.lora_rank": ((0,), "the transformers rollout takes full weights"),
+    "actor_rollout_ref.model.lora.rank": ((0, None), "the transformers rollout takes full weights"),
+}
 
 
-def check_rollout(c, n):
-    pass
+def install(config_module: ModuleType) -> None:
+    """Make ``verl.utils.config.validate_config``, which every verl trainer calls first, check the CPU's rules as well."""
+    original = config_module.validate_config
+
+    @wraps(original)
+    def validate_config(config: Any, *args: Any, **kwargs: Any) -> Any:
+        check_config(config)
+        return original(config, *args, **kwargs)
+
+    config_module.validate_config = validate_config
+
+
+def check_config(config: Mapping[str, Any]) -> None:
+    """Check a whole verl config.
+
+    Raises:
+        ConfigError: a key asks for what the CPU path cannot do, or names a model folder that is not usable.
+    """
+    _check(config, "", _RULES)
+    critic = _value(config, "critic.enable")
+    if critic or (critic is None and _value(config, "algorithm.adv_estimator") == "gae"):
+        raise ConfigError(
+            "critic: the CPU path trains none; set algorithm.adv_estimator to one without a critic (grpo)"
+        )
+    _check_model_folder("actor_rollout_ref.model.path", _value(config, "actor_rollout_ref.model.path"))
+    if _value(config, "actor_rollout_ref.rollout.name") == "transformers":
+        _check(config, "", _TRANSFORMERS_RULES)
+        check_rollout(_value(config, "actor_rollout_ref.rollout"), "actor_rollout_ref.rollout")
+    if _value(config, "reward.reward_model.enable"):
+        _check_reward_model(_value(config, "reward.reward_model"), _value(config, "reward.custom_reward_function.path"))
+
+
+def check_rollout(rollout: Any, section: str) -> None:
+    """Check one rollout section (a verl ``RolloutConfig`` or its dictionary) that names ``transformers``.
+
+    Raises:
+        ConfigError: an option that this rollout does not have.
+    """
+    _check(rollout, section + ".", _ROLLOUT_RULES)
+
+
+def _check_reward_model(reward_model: Any, reward_function: str | None) -> None:
+    if _value(reward_model, "rollout.name") != "transformers":
+        return
+    check_rollout(_value(reward_model, "rollout"), "reward.reward_model.rollout")
+    _check_model_folder("reward.reward_model.model_path", _value(reward_model, "model_path"))
+    if reward_function is None:
+        raise ConfigError(
+            "reward.custom_reward_function.path: must be set, because a model served by the transformers rollout "
+            "answers chat requests of a reward function and gives no scores by itself"
+        )
+
+
+def _check(config: Any, prefix: str, rules: Mapping[str, tuple[tuple[Any, ...], str]]) -> None:
+    for key, (allowed, reason) in rules.items():
+        value = _value(config, key)
+        if value not in allowed:
+            wanted = " or ".join(str(one) for one in allowed)
+            raise ConfigError(f"{prefix}{key}={value}: not supported on a CPU, {reason}; set it to {wanted}")
+
+
+def _check_model_folder(key: str, path: str | None) -> None:
+    folder = Path(str(path)).expanduser()
+    if not (folder / "config.json").is_file():
+        raise ConfigError(
+            f"{key}={path}: no model folder there (config.json is missing); the CPU path reads local folders"
+        )
+    tokenizer = folder / "tokenizer_config.json"
+    templates = [folder / "chat_template.jinja", folder / "chat_template.json"]
+    inline = tokenizer.is_file() and "chat_template" in json.loads(tokenizer.read_text(encoding="utf-8"))
+    if not inline and not any(template.is_file() for template in templates):
+        raise ConfigError(f"{key}={path}: the tokenizer has no chat template; add chat_template.jinja to the folder")
+
+
+def _value(config: Any, key: str) -> Any:
+    for part in key.split("."):
+        if config is None:
+            return None
+        config = config.get(part) if isinstance(config, Mapping) else getattr(config, part, None)
+    return config

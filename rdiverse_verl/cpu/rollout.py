@@ -1,6 +1,5 @@
 """The rollout ``transformers``: verl's two sides of it, one that starts servers and one that sends them weights."""
 
-import asyncio
 import os
 from collections.abc import Iterable
 from typing import Any
@@ -14,10 +13,10 @@ from verl.workers.rollout.replica import RolloutMode, RolloutReplica
 
 from rdiverse_verl.cpu.config_check import check_rollout
 from rdiverse_verl.cpu.rollout_server import ServerLimits, TransformersServer
-from rdiverse_verl.errors import ConfigError, ServiceError
+from rdiverse_verl.cpu.router import REQUEST_TIMEOUT_S, answer
+from rdiverse_verl.errors import ConfigError
 
-START_TIMEOUT = 120.0
-REQUEST_TIMEOUT = 120.0
+START_TIMEOUT_S = 120.0
 
 
 def server_name(replica_rank: int, kind: str = "") -> str:
@@ -42,7 +41,7 @@ class TransformersReplica(RolloutReplica):
         """Start the server on this node and wait until it answers.
 
         Raises:
-            ServiceError: the server died, or did not answer within ``START_TIMEOUT`` seconds.
+            ServiceError: the server died, or did not answer within ``START_TIMEOUT_S`` seconds.
         """
         kind = "reward_" if self.is_reward_model else "teacher_" if self.is_teacher_model else ""
         limits = ServerLimits(
@@ -56,11 +55,9 @@ class TransformersReplica(RolloutReplica):
                 max_concurrency=self.max_concurrency,
                 scheduling_strategy=NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False),
             )
-            .remote(self.model_config.path, limits, self.config.seed + self.replica_rank, REQUEST_TIMEOUT)
+            .remote(self.model_config.path, limits, self.config.seed, torch.get_num_threads())
         )
-        address = await _answer(
-            server.serve.remote(), START_TIMEOUT, f"starting the server of {self.model_config.path}"
-        )
+        address = await answer(server.serve.remote(), START_TIMEOUT_S, f"the server of {self.model_config.path}")
         self.servers = [server]
         self._server_handle = server
         self._server_address = address
@@ -94,23 +91,10 @@ class TransformersClient(BaseRollout):
             )
         named_tensors = [(name, tensor.detach().cpu()) for name, tensor in weights]
         server = ray.get_actor(server_name(self.replica_rank))
-        await _answer(
-            server.update_weights.remote(named_tensors, global_steps),
-            REQUEST_TIMEOUT,
-            "sending weights to the rollout server",
-        )
+        await answer(server.update_weights.remote(named_tensors, global_steps), REQUEST_TIMEOUT_S, "the rollout server")
 
     async def resume(self, tags: list[str]) -> None:
         """Nothing was released."""
 
     async def release(self) -> None:
         """There is no device memory to release."""
-
-
-async def _answer(reference: Any, timeout: float, what: str) -> Any:
-    try:
-        return await asyncio.wait_for(asyncio.wrap_future(reference.future()), timeout)
-    except asyncio.TimeoutError:
-        raise ServiceError(f"{what}: no answer within {timeout:g} s") from None
-    except ray.exceptions.RayActorError as error:
-        raise ServiceError(f"{what}: the server process died: {error}") from error

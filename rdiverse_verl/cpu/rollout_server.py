@@ -10,15 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import ray
-from torch import Tensor
+from torch import Tensor, set_num_threads
 
 from rdiverse_verl.cpu.engine import GenerationEngine
 from rdiverse_verl.cpu.options import SamplingOptions
-from rdiverse_verl.errors import ConfigError, ServiceError
-
-
-async def serve_http(*a):
-    pass
+from rdiverse_verl.cpu.server import serve_http
+from rdiverse_verl.errors import ConfigError
 
 
 @dataclass
@@ -35,7 +32,7 @@ class TokenOutput:
 
 @dataclass(frozen=True)
 class ServerLimits:
-    """Sizes of one server: tokens of a prompt and of a reply, tokens of both together, requests at once."""
+    """Sizes of one server: tokens of a prompt, of a reply, of both together; requests that run at once."""
 
     prompt_length: int
     response_length: int
@@ -44,18 +41,18 @@ class ServerLimits:
 
 
 class TransformersServer:
-    """Ray actor; all methods are asynchronous and share one event loop.
+    """Ray actor; its methods are asynchronous and share one event loop.
 
     Args:
-        model_path: folder of the model and its tokenizer.
+        model_path: folder of the model and its tokenizer; also the model's name in HTTP requests.
         limits: see :class:`ServerLimits`.
-        seed: seed of requests that bring none.
-        request_timeout: seconds after which an unanswered request fails instead of holding its caller for ever.
+        seed: source of the seeds of requests that bring none.
+        threads: threads of one tensor operation.
     """
 
-    def __init__(self, model_path: str, limits: ServerLimits, seed: int, request_timeout: float) -> None:
+    def __init__(self, model_path: str, limits: ServerLimits, seed: int, threads: int) -> None:
+        set_num_threads(threads)
         self.limits = limits
-        self.request_timeout = request_timeout
         self.model_path = model_path
         self.engine = GenerationEngine(
             model_path, max_batch_size=limits.max_num_seqs, max_model_len=limits.max_model_len, seed=seed
@@ -67,34 +64,23 @@ class TransformersServer:
     async def serve(self) -> str:
         """Open the HTTP side on a free port of this node's address; returns ``host:port``."""
         host = ray.util.get_node_ip_address()
-        listener = socket.create_server((host, 0))
+        listener = socket.create_server((host, 0), backlog=2048)
         self._http = asyncio.create_task(serve_http(self.engine, self.model_path, listener))
         return f"{host}:{listener.getsockname()[1]}"
 
     async def generate(
-        self,
-        prompt_ids: list[int],
-        sampling_params: Mapping[str, Any],
-        request_id: str,
-        **media: Any,
+        self, prompt_ids: list[int], sampling_params: Mapping[str, Any], request_id: str, **media: Any
     ) -> TokenOutput:
         """Continue token ids; the reply carries the log-probability of every sampled token.
 
         Raises:
             ConfigError: a sampling option, or images, video or audio, that this engine does not handle.
-            ServiceError: no reply within ``request_timeout`` seconds.
         """
         refused = sorted(name for name, value in media.items() if value)
         if refused:
             raise ConfigError(f"the transformers rollout reads text only: remove {', '.join(refused)} from the rows")
         await self._admitting.wait()
-        options = self._options(len(prompt_ids), dict(sampling_params))
-        try:
-            completion = await asyncio.wait_for(self.engine.generate(prompt_ids, options), self.request_timeout)
-        except asyncio.TimeoutError:
-            raise ServiceError(
-                f"request {request_id}: no reply within {self.request_timeout:g} s from {self.model_path}"
-            ) from None
+        completion = await self.engine.generate(prompt_ids, self._options(len(prompt_ids), dict(sampling_params)))
         return TokenOutput(
             token_ids=completion.token_ids,
             log_probs=completion.logprobs,
@@ -103,10 +89,9 @@ class TransformersServer:
         )
 
     def _options(self, prompt_tokens: int, params: dict[str, Any]) -> SamplingOptions:
+        """verl's rules for a reply without ``max_tokens``: what the configured lengths leave, and the context holds."""
         params.pop("logprobs", None)  # every reply carries them
-        budget = min(
-            self.limits.response_length, self.limits.prompt_length + self.limits.response_length - prompt_tokens
-        )
+        budget = self.limits.response_length + min(0, self.limits.prompt_length - prompt_tokens)
         wanted = params.pop("max_new_tokens", params.pop("max_tokens", budget))
         params["max_tokens"] = max(1, min(wanted, self.engine.max_model_len - prompt_tokens))
         return SamplingOptions.parse(params)
@@ -115,11 +100,6 @@ class TransformersServer:
         """Replace the weights; replies from here on carry ``global_steps``."""
         await self.engine.load_state(named_tensors)
         self.global_steps = global_steps
-
-    async def ping(self) -> None:
-        """Raise what made the engine stop answering, if it did."""
-        if self.engine.failure is not None:
-            raise self.engine.failure
 
     async def abort_all_requests(self, reject_request: bool = False) -> dict[str, Any]:
         """Hold back new requests until ``resume_generation``; those under way end with the weights they began with."""
