@@ -1,0 +1,1 @@
+"""The papers' equations: pure functions on arrays."""
