@@ -9,8 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from rdiverse_verl.cpu.attention import GROUPED_DECODE
 from rdiverse_verl.cpu.kv_cache import SlotCache
 from rdiverse_verl.cpu.lean_transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer
+from rdiverse_verl.cpu.model_folder import check_model_folder
 from rdiverse_verl.errors import ConfigError
 
 
@@ -84,10 +86,7 @@ class LanguageModel:
 
 def _load(path: Path, dtype: torch.dtype) -> tuple[Any, Any]:
     """The tokenizer and the model at ``path``."""
-    if not path.is_dir():
-        raise ConfigError(f"model folder {path} does not exist")
-    if not (path / "config.json").is_file():
-        raise ConfigError(f"{path} is not a model folder: it has no config.json")
+    check_model_folder(path)
     try:
         config = AutoConfig.from_pretrained(path, local_files_only=True)
         tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
@@ -98,7 +97,7 @@ def _load(path: Path, dtype: torch.dtype) -> tuple[Any, Any]:
             path,
             config=config,
             dtype=dtype,
-            attn_implementation="sdpa",
+            attn_implementation=GROUPED_DECODE,
             local_files_only=True,
             output_loading_info=True,
         )

@@ -10,7 +10,9 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from pathlib import Path
 
+from rdiverse_verl.cpu.model_folder import check_model_folder
 from rdiverse_verl.errors import ConfigError
 
 _PARENT_POLL_SECONDS = 0.5
@@ -21,6 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = _parse(argv)
     threading.Thread(target=_die_with_parent, args=(os.getppid(),), name="parent-watch", daemon=True).start()
     try:
+        check_model_folder(Path(arguments.model))
         listener = _listen(arguments.host, arguments.port)
         _serve(arguments, listener)
     except ConfigError as error:
@@ -52,7 +55,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _serve(arguments: argparse.Namespace, listener: socket.socket) -> None:
-    # Imported late, so that a port in use is said at once.
+    # Imported late, so that a wrong folder or a port in use is said at once.
     from transformers.utils.logging import disable_progress_bar
 
     from rdiverse_verl.cpu.engine import GenerationEngine
