@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from omegaconf import DictConfig
 from verl import DataProto
+from verl.experimental.reward_loop.reward_manager import register
 from verl.experimental.reward_loop.reward_manager.base import RewardManagerBase
 
 from rdiverse_verl.algorithms.uncertainty import uncertainty_reward
@@ -20,6 +21,7 @@ from rdiverse_verl.verl_plugin.settings import read_challenger
 from rdiverse_verl.verl_plugin.skill_measure import SkillMeasure
 
 
+@register("rdiverse_challenger")
 class ChallengerRewardManager(RewardManagerBase):
     """``reward.reward_manager.name=rdiverse_challenger``, for ``trainer.v1.trainer_mode=rdiverse_challenger``.
 

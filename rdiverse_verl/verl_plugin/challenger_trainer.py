@@ -8,6 +8,7 @@ import transfer_queue as tq
 from omegaconf import DictConfig
 from tensordict import TensorDict
 from transfer_queue import KVBatchMeta
+from verl.trainer.ppo.v1.trainer_base import register_trainer
 
 from rdiverse_verl.errors import ConfigError, RdiverseError
 from rdiverse_verl.verl_plugin.challenger_batch import ScoredBatch, score_batch
@@ -22,6 +23,7 @@ REWARD_MODULE = "rdiverse_verl.verl_plugin.challenger_reward"
 PARTS = ("r_unc", "p_rep", "p_map", "cluster", "reward")
 
 
+@register_trainer("rdiverse_challenger")
 class ChallengerTrainer(DeterministicTrainer):
     """``trainer.v1.trainer_mode=rdiverse_challenger``, with the reward manager of the same name."""
 

@@ -1,7 +1,7 @@
 """Our names in verl's registries. verl imports this module in every process (entry point group ``verl.plugins``).
 
 Each registry wants real classes, and those need verl's trainer; so a name is registered when verl itself imports the
-registry, and a process that never does pays nothing. A name that cannot be registered fails that import.
+registry, and a process that never does pays nothing. A module of ours that cannot be imported fails that import.
 """
 
 import importlib
@@ -9,46 +9,37 @@ import sys
 from dataclasses import dataclass
 from functools import partial
 from types import ModuleType
-from typing import Any
 
 from rdiverse_verl.verl_plugin.import_hook import after_import
 
 
 @dataclass(frozen=True)
 class Registry:
-    """A verl registry: the module whose import fills it, its decorator there, and the table behind it."""
+    """A verl registry: the module whose import opens it, and the table in it, as ``module:attribute``."""
 
     module: str
-    decorator: str
     table: str
 
 
 REGISTRIES = {
-    "trainer": Registry("verl.trainer.ppo.v1", "register_trainer", "verl.trainer.ppo.v1.trainer_base:TRAINER_REGISTRY"),
+    "trainer": Registry("verl.trainer.ppo.v1", "verl.trainer.ppo.v1.trainer_base:TRAINER_REGISTRY"),
     "reward_manager": Registry(
         "verl.experimental.reward_loop.reward_manager",
-        "register",
         "verl.experimental.reward_loop.reward_manager.registry:REWARD_MANAGER",
     ),
     "agent_loop": Registry(
-        "verl.experimental.agent_loop.agent_loop",
-        "register",
-        "verl.experimental.agent_loop.agent_loop:_agent_loop_registry",
+        "verl.experimental.agent_loop.agent_loop", "verl.experimental.agent_loop.agent_loop:_agent_loop_registry"
     ),
 }
 
-# What a verl config may name -> where it lives.
+# What a verl config may name -> the module whose class carries verl's decorator with that name.
 NAMES = {
     "trainer": {
-        "rdiverse_challenger": "rdiverse_verl.verl_plugin.challenger_trainer:ChallengerTrainer",
-        "rdiverse_solver": "rdiverse_verl.verl_plugin.solver_trainer:SolverTrainer",
+        "rdiverse_challenger": "rdiverse_verl.verl_plugin.challenger_trainer",
+        "rdiverse_solver": "rdiverse_verl.verl_plugin.solver_trainer",
     },
-    "reward_manager": {
-        "rdiverse_challenger": "rdiverse_verl.verl_plugin.challenger_reward:ChallengerRewardManager",
-    },
-    "agent_loop": {
-        "rdiverse_single_turn": "rdiverse_verl.verl_plugin.seeded_agent_loop:SeededAgentLoop",
-    },
+    "reward_manager": {"rdiverse_challenger": "rdiverse_verl.verl_plugin.challenger_reward"},
+    "agent_loop": {"rdiverse_single_turn": "rdiverse_verl.verl_plugin.seeded_agent_loop"},
 }
 
 
@@ -58,22 +49,18 @@ def missing_names() -> list[str]:
     missing = []
     for kind, names in NAMES.items():
         importlib.import_module(REGISTRIES[kind].module)
-        table = _load(REGISTRIES[kind].table)
+        module, _, attribute = REGISTRIES[kind].table.partition(":")
+        table = getattr(importlib.import_module(module), attribute)
         missing += [f"{kind}:{name}" for name in names if name not in table]
     return missing
 
 
-def _load(target: str) -> Any:
-    module, _, attribute = target.partition(":")
-    return getattr(importlib.import_module(module), attribute)
-
-
 def _register(kind: str, registry: ModuleType) -> None:
-    for name, target in NAMES[kind].items():
+    for name, module in NAMES[kind].items():
         try:
-            getattr(registry, REGISTRIES[kind].decorator)(name)(_load(target))
+            importlib.import_module(module)
         except Exception as error:
-            problem = f"rdiverse-verl cannot register the {kind} {name!r} ({target}): {type(error).__name__}: {error}"
+            problem = f"rdiverse-verl cannot register the {kind} {name!r} ({module}): {type(error).__name__}: {error}"
             print(problem, file=sys.stderr, flush=True)
             raise ImportError(problem) from error
 

@@ -3,13 +3,14 @@
 import json
 from typing import Any
 
-from verl.experimental.agent_loop.agent_loop import AgentLoopOutput
+from verl.experimental.agent_loop.agent_loop import AgentLoopOutput, register
 from verl.experimental.agent_loop.single_turn_agent_loop import SingleTurnAgentLoop
 
 from rdiverse_verl.seeds import derive_seed
 from rdiverse_verl.verl_plugin.settings import read_settings
 
 
+@register("rdiverse_single_turn")
 class SeededAgentLoop(SingleTurnAgentLoop):
     """Sampling depends on the run's seed, the step, the row and the session; not on chance or order of arrival."""
 

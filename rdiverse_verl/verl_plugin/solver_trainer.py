@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 from transfer_queue import KVBatchMeta
+from verl.trainer.ppo.v1.trainer_base import register_trainer
 
 from rdiverse_verl.verl_plugin.deterministic import DeterministicTrainer, reward_infos
 
 
+@register_trainer("rdiverse_solver")
 class SolverTrainer(DeterministicTrainer):
     """``trainer.v1.trainer_mode=rdiverse_solver``."""
 

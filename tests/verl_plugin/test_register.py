@@ -35,14 +35,23 @@ print(missing_names())
 def test_missing_names_reports_what_verl_does_not_know():
     code = """
 import rdiverse_verl.verl_plugin.register as register
-register.NAMES["trainer"]["no_such_trainer"] = "rdiverse_verl.verl_plugin.solver_trainer:SolverTrainer"
-import verl.trainer.ppo.v1.trainer_base as base
-import verl.trainer.ppo.v1
-del base.TRAINER_REGISTRY["no_such_trainer"]
+register.NAMES["trainer"]["no_such_trainer"] = "rdiverse_verl.verl_plugin.solver_trainer"
 print(register.missing_names())
 """
     result = python(code)
     assert result.stdout.splitlines() == ["['trainer:no_such_trainer']"], result.stderr
+
+
+def test_our_own_modules_may_be_imported_before_verls():
+    code = """
+import rdiverse_verl.verl_plugin.challenger_reward
+import rdiverse_verl.verl_plugin.challenger_trainer
+import rdiverse_verl.verl_plugin.seeded_agent_loop
+from rdiverse_verl.verl_plugin.register import missing_names
+print(missing_names())
+"""
+    result = python(code)
+    assert result.stdout.splitlines() == ["[]"], result.stderr
 
 
 def test_importing_the_plug_in_imports_neither_torch_nor_verl():
@@ -67,7 +76,7 @@ print([name for name in ("verl.trainer.ppo.v1", "verl.experimental.reward_loop",
 def test_a_name_that_cannot_be_registered_fails_the_import_with_one_line(tmp_path: Path):
     code = """
 import rdiverse_verl.verl_plugin.register as register
-register.NAMES["trainer"]["rdiverse_solver"] = "no_such_module:Trainer"
+register.NAMES["trainer"]["rdiverse_solver"] = "no_such_module"
 import verl.trainer.ppo.v1
 print("went on")
 """
@@ -75,7 +84,7 @@ print("went on")
     assert result.returncode != 0
     assert "went on" not in result.stdout
     line = (
-        "rdiverse-verl cannot register the trainer 'rdiverse_solver' (no_such_module:Trainer): "
+        "rdiverse-verl cannot register the trainer 'rdiverse_solver' (no_such_module): "
         "ModuleNotFoundError: No module named 'no_such_module'"
     )
     assert line in result.stderr.splitlines()
