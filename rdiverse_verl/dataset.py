@@ -1,6 +1,6 @@
-"""Parquet files in verl's columns: one schema for every file this project writes, and the checks for any file it reads."""
+"""Parquet files in verl's columns: one schema for every file this project writes, and checks for any file it reads."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,26 @@ SCHEMA = pa.schema(
         ("prompt", pa.list_(pa.struct([("role", pa.string()), ("content", pa.string())]))),
         ("ability", pa.string()),
         ("reward_model", pa.struct([("style", pa.string()), ("ground_truth", pa.string())])),
-        ("extra_info", pa.struct([("index", pa.int64()), ("split", pa.string()), ("id", pa.string())])),
+        (
+            "extra_info",
+            pa.struct(
+                [
+                    ("index", pa.int64()),
+                    ("split", pa.string()),
+                    ("id", pa.string()),
+                    ("answer_form", pa.string()),
+                    ("answer_mode", pa.string()),
+                    ("answers", pa.list_(pa.string())),
+                ]
+            ),
+        ),
     ]
 )
+
+# How the prompt asks for the answer: in a box, or on a last line "Answer: ...".
+ANSWER_FORMS = ("box", "line")
+# "all": a response must give all of ground_truth. "any": one of extra_info.answers is enough.
+ANSWER_MODES = ("all", "any")
 
 Row = dict[str, Any]
 
@@ -32,14 +49,28 @@ def make_row(
     split: str,
     id: str = "",
     ability: str = "math",
+    style: str = "rule",
+    answer_form: str = "box",
+    answers: Sequence[str] = (),
 ) -> Row:
-    """One row in verl's columns. ``index`` is unique in its file; ``id`` is the row's name at its source."""
+    """One row in verl's columns. ``index`` is unique in its file; ``id`` is the row's name at its source.
+
+    ``style`` is "rule" where the answer is compared with ``ground_truth``, "model" where models judge. ``answers``
+    lists the golds of which any one is right; without it all that ``ground_truth`` says is required.
+    """
     return {
         "data_source": data_source,
         "prompt": prompt,
         "ability": ability,
-        "reward_model": {"style": "rule", "ground_truth": ground_truth},
-        "extra_info": {"index": index, "split": split, "id": id},
+        "reward_model": {"style": style, "ground_truth": ground_truth},
+        "extra_info": {
+            "index": index,
+            "split": split,
+            "id": id,
+            "answer_form": answer_form,
+            "answer_mode": "any" if answers else "all",
+            "answers": list(answers),
+        },
     }
 
 
@@ -96,5 +127,18 @@ def _problems(row: Row) -> Iterable[str]:
     gold = (row.get("reward_model") or {}).get("ground_truth")
     if not isinstance(gold, str):
         yield f"reward_model.ground_truth is {gold!r}, not a text"
-    if not isinstance((row.get("extra_info") or {}).get("index"), int):
+    extra_info = row.get("extra_info") or {}
+    if not isinstance(extra_info.get("index"), int):
         yield "extra_info.index is not a whole number"
+    yield from _answer_problems(extra_info)
+
+
+def _answer_problems(extra_info: Row) -> Iterable[str]:
+    """Rows of other tools lack these keys; what is there must be right."""
+    form, mode, answers = (extra_info.get(key) for key in ("answer_form", "answer_mode", "answers"))
+    if form is not None and form not in ANSWER_FORMS:
+        yield f"extra_info.answer_form is {form!r}, not one of {', '.join(ANSWER_FORMS)}"
+    if mode is not None and mode not in ANSWER_MODES:
+        yield f"extra_info.answer_mode is {mode!r}, not one of {', '.join(ANSWER_MODES)}"
+    if mode == "any" and not (answers and all(isinstance(answer, str) and answer.strip() for answer in answers)):
+        yield f"extra_info.answers is {answers!r}, not a list of texts, though extra_info.answer_mode is 'any'"

@@ -28,6 +28,16 @@ def test_rows_come_back_as_written(file: Path) -> None:
     assert read_rows(file) == [row(0), row(1)]
 
 
+def test_several_answers_are_kept_with_how_many_are_needed() -> None:
+    several = make_row(data_source="test", prompt=[], ground_truth="2", index=0, split="test", answers=["2", "4/2"])
+    assert (several["extra_info"]["answer_mode"], several["extra_info"]["answers"]) == ("any", ["2", "4/2"])
+    assert row(0)["extra_info"]["answer_mode"] == "all"
+
+
+def test_files_carry_no_metadata_of_a_library(file: Path) -> None:
+    assert pq.read_schema(file).metadata is None
+
+
 def test_two_writes_are_equal_bytes(tmp_path: Path, file: Path) -> None:
     write_rows(tmp_path / "again.parquet", [row(0), row(1)])
     assert (tmp_path / "again.parquet").read_bytes() == file.read_bytes()
@@ -42,6 +52,12 @@ def test_two_writes_are_equal_bytes(tmp_path: Path, file: Path) -> None:
         (row(1, reward_model={"style": "rule", "ground_truth": None}), "row 1: reward_model.ground_truth is None"),
         (row(1, extra_info={"index": None, "split": "x", "id": ""}), "row 1: extra_info.index is not a whole number"),
         (row(0), "row 1: extra_info.index 0 was used by row 0 already"),
+        (
+            row(1, extra_info={"index": 1, "answer_form": "bare"}),
+            "row 1: extra_info.answer_form is 'bare', not one of box, line",
+        ),
+        (row(1, extra_info={"index": 1, "answer_mode": "one"}), "row 1: extra_info.answer_mode is 'one', not one of"),
+        (row(1, extra_info={"index": 1, "answer_mode": "any"}), "row 1: extra_info.answers is None, not a list"),
     ],
 )
 def test_a_wrong_row_is_named_when_written_and_when_read(tmp_path: Path, bad: Row, message: str) -> None:
