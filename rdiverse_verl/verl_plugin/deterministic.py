@@ -75,7 +75,7 @@ class DeterministicTrainer(PPOTrainerSync):
 def reward_infos(batch: KVBatchMeta) -> list[dict[str, Any]]:
     """What the reward manager said of each row beside its score."""
     data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["extra_fields"])
-    return [extra["reward_extra_info"] for extra in data["extra_fields"].tolist()]
+    return [tu.unwrap_non_tensor_data(extra)["reward_extra_info"] for extra in data["extra_fields"]]
 
 
 def _key_order(key: str) -> tuple[str, int, int]:
