@@ -13,7 +13,7 @@ MAX_FACTORIAL = 400
 _PLAIN = re.compile(r"([-+]?)(?:(\d{1,400})(?:\.(\d{0,400}))?|(?:\\[dt]?frac\{)?(\d{1,400})(?:/|\}\{)(\d{1,400})\}?)")
 _TOKEN = re.compile(r"(\d+\.?\d*|\.\d+|\\[a-zA-Z]+|\\.|[a-zA-Z]|[^\s\\])|\s+")
 _NUMBER = re.compile(r"\d+\.?\d*|\.\d+")
-_SCIENTIFIC = re.compile(r"(?<![a-zA-Z\\}])(\d+\.?\d*|\.\d+)[eE]([-+]?\d+)(?![.a-zA-Z])")
+_SCIENTIFIC = re.compile(r"(?<![a-zA-Z\\}\d.])(\d+(?:\.\d*)?|\.\d+)[eE]([-+]?\d+)(?![.a-zA-Z])")
 _LETTERS = frozenset(
     f"\\{name}"
     for name in [

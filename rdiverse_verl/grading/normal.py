@@ -7,7 +7,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-from rdiverse_verl.grading.spelling import COMMANDS, SCALES, SIGNS, SUBSCRIPTS, SUPERSCRIPTS, WORDS, WRAPPERS
+from rdiverse_verl.grading.spelling import COMMANDS, FUNCTIONS, SCALES, SIGNS, SUBSCRIPTS, SUPERSCRIPTS, WORDS, WRAPPERS
 
 _SUPERSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ]+")
 _SUBSCRIPT = re.compile("[₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎]+")
@@ -24,7 +24,10 @@ _ORDINAL = re.compile(
     r"(?<=\d)\s*(?:\^?\s*\{?\s*\\text\s*\{\s*(?:st|nd|rd|th)\s*\}\s*\}?|(?:\^\s*\{)?(?:st|nd|rd|th)\b\}?)"
 )
 _WORD = re.compile(rf"(?<![a-zA-Z\\])({'|'.join(WORDS)})(?![a-zA-Z])", re.IGNORECASE)
+_FUNCTION_IN_TEXT = re.compile(rf"\\text\s*\{{\s*({'|'.join(FUNCTIONS)})\s*\}}\s*")
+_FUNCTION_WORD = re.compile(rf"(?<![a-zA-Z\\{{])({'|'.join(FUNCTIONS)})(?=\s*[(^\\])")
 _ROOT_WORD = re.compile(r"(?<![a-zA-Z\\])sqrt\s*(?:(\d+(?:\.\d+)?|[a-zA-Z](?![a-zA-Z]))|(?=[({\\]))")
+_BRACED_SIGN = re.compile(r"([\^_]) ?\{ ?([a-zA-Z0-9]) ?\}")
 _CIRCLE = re.compile(r"\^\s*\{\s*\\circ\s*\}")
 # A separator of thousands stands before groups of exactly three digits; a bare comma does so outside brackets only.
 _THIN_GROUP = re.compile(r"(?<=\d)(?:,\\!|\{,\}|\\,|\\ )(?=\d{3}(?!\d))")
@@ -45,6 +48,7 @@ def normalize(answer: str) -> str:
         if whole := _WHOLE_TEXT.fullmatch(text):
             text = whole[1]
         text = _NUMBER_IN_TEXT.sub(r"\1", _ORDINAL.sub("", text))
+        text = _FUNCTION_IN_TEXT.sub(r"\\\1 ", text)
         text = _LETTER_IN_TEXT.sub(r"\1\2", text)
         text = _CIRCLE.sub(r"^\\circ ", _PERCENT_IN_TEXT.sub("%", text))
     else:
@@ -52,8 +56,10 @@ def normalize(answer: str) -> str:
     text = _SPACE.sub(" ", text)
     text = _EMPTY_TEXT.sub("", _SCALE.sub(lambda scale: SCALES[scale[2].lower()] + (scale[1] or ""), text))
     text = text.replace("\\%", "%").replace("%", "\\%").replace("**", "^")
+    text = _BRACED_SIGN.sub(r"\1\2", text)
     text = text.replace("<=", "\\leq ").replace(">=", "\\geq ").replace("!=", "\\neq ")
     text = _ROOT_WORD.sub(lambda root: f"\\sqrt{{{root[1]}}}" if root[1] else "\\sqrt ", text)
+    text = _FUNCTION_WORD.sub(r"\\\1 ", text)
     text = _WORD.sub(lambda word: WORDS[word[1].lower()], text)
     text = _SPACE_GROUPS.sub(lambda run: run[0].replace(" ", ""), text)
     if not text.startswith(("(", "[", "\\{")):

@@ -29,8 +29,8 @@ COMMANDS = {
      "textstyle", "rm", "bf", "mathbf", "mathit", "mathsf", "boldsymbol", "boxed", "fbox"), ""
 )
 
-FUNCTIONS = frozenset({"sin", "cos", "tan", "cot", "sec", "csc", "log", "ln", "exp", "max", "min", "lim", "gcd", "lcm",
-                       "mod", "det", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan"})
+FUNCTIONS = ("sin", "cos", "tan", "cot", "sec", "csc", "log", "ln", "exp", "max", "min", "lim", "gcd", "lcm",
+                       "mod", "det", "sinh", "cosh", "tanh", "arcsin", "arccos", "arctan")
 
 SCALES = {"thousand": "*10^{3}", "million": "*10^{6}", "billion": "*10^{9}", "trillion": "*10^{12}"}
 

@@ -10,7 +10,8 @@ import re
 from functools import lru_cache
 
 import sympy
-from math_verify import LatexExtractionConfig, parse, verify
+from latex2sympy2_extended.latex2sympy2 import ConversionConfig, NormalizationConfig, latex2sympy
+from math_verify import verify
 
 from rdiverse_verl.grading import exact
 
@@ -19,7 +20,10 @@ _POSITIVE_POINTS = 2
 _DIGITS = 50
 _AGREE = sympy.Float("1e-40", _DIGITS)
 _DEGREES = re.compile(r"(\d+\.?\d*)\s*\^\s*\{?\s*\\circ\s*\}?")
-_CONFIG = (LatexExtractionConfig(),)
+_CONVERSION = ConversionConfig(lowercase_symbols=False)
+_NORMALIZATION = NormalizationConfig(
+    basic_latex=True, units=False, malformed_operators=True, nits=True, boxed="none", equations=False
+)
 
 logging.getLogger("math_verify").setLevel(logging.ERROR)
 
@@ -76,10 +80,20 @@ def _sampled(a: str, b: str) -> list[tuple[sympy.Expr, sympy.Expr]] | None:
 
 @lru_cache(maxsize=4096)
 def expression(text: str) -> sympy.Basic | sympy.MatrixBase | None:
-    """The parsed expression, or None. Golds recur, so parses are kept."""
-    text = _DEGREES.sub(r"(\1\\pi /180)", text)
-    found = parse(f"${text}$", _CONFIG, fallback_mode="no_fallback", parsing_timeout=None)
-    return found[0] if found and not isinstance(found[0], str) else None
+    """The parsed expression; None if the parser does not understand all of it. Golds recur, so parses are kept."""
+    if "$" in text:  # the parser would skip it
+        return None
+    try:
+        return latex2sympy(
+            _DEGREES.sub(r"(\1\\pi /180)", text),
+            is_real=True,
+            normalization_config=_NORMALIZATION,
+            conversion_config=_CONVERSION,
+        )
+    except MemoryError:
+        raise
+    except Exception:  # the parser raises bare Exceptions
+        return None
 
 
 def evaluate(text: str) -> None:
@@ -96,7 +110,10 @@ def samples(text: str, letters: tuple[sympy.Symbol, ...]) -> tuple[sympy.Expr | 
     values: list[sympy.Expr | None] = []
     for point in range(_POINTS if letters else 1):
         at_point = {letter: _coordinate(str(letter), point) for letter in letters}
-        number = sympy.N(parsed, _DIGITS, subs=at_point)
+        try:
+            number = sympy.N(parsed, _DIGITS, subs=at_point)
+        except (ArithmeticError, AttributeError, NotImplementedError, RecursionError, TypeError, ValueError):
+            return None
         if number.has(sympy.nan, sympy.zoo, sympy.oo):
             values.append(None)
             continue
