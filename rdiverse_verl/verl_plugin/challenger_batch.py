@@ -22,7 +22,7 @@ class ScoredBatch:
     rows: Sequence[Judged]
     valid_N: np.ndarray
     measured_N: np.ndarray  # valid, with a vector
-    r_unc_N: np.ndarray  # 0 where invalid
+    r_unc_N: np.ndarray
     p_rep_N: np.ndarray
     p_max_N: np.ndarray
     p_mean_N: np.ndarray
@@ -44,7 +44,7 @@ def score_batch(rows: Sequence[Judged], settings: Challenger) -> ScoredBatch:
     valid_N = np.array([row.valid for row in rows])
     measured_N = valid_N & np.array([row.sam_ok for row in rows])
     _check_failures(rows, valid_N, measured_N, settings.max_failed_share)
-    p_hat_N = np.array([row.p_hat if row.valid else 0.0 for row in rows])
+    p_hat_N = np.array([row.p_hat for row in rows])
     r_unc_N = uncertainty_reward(p_hat_N, settings.uncertainty_scale)
     emb_N_D = _vectors(rows, measured_N)
     p_rep_N, cluster_N = repetition_penalty(emb_N_D, measured_N, settings.cluster_distance)

@@ -1,6 +1,5 @@
 """What is known of one Challenger sample after it has been judged alone; the batch adds the rest."""
 
-import math
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -15,7 +14,7 @@ class Judged:
     question: str = ""
     answer: str = ""  # the Challenger's own, which earns nothing
     label: str = ""  # the frozen Solver's majority answer
-    p_hat: float = math.nan
+    p_hat: float = 0.0  # its share, where the sample is a proposal
     code: str = ""
     sam_failure: str = ""  # why the question has no program
     vector_D: np.ndarray | None = None  # float32, unit length
