@@ -1,4 +1,4 @@
-"""The tiny world: exact small problems, a tokenizer and a base model on which every method here runs in minutes on a CPU."""
+"""The tiny world: exact small problems, a tokenizer and a base model, so that every method runs in minutes on a CPU."""
 
 from pathlib import Path
 

@@ -44,8 +44,8 @@ FAMILIES = (
         draw=_herd,
         work=_rabbits,
         code=(
-            "from sympy import symbols, Eq, solve\nx, y = symbols('x y')\neq1 = Eq(x + y, n1)\neq2 = Eq(2*x + 4*y, n2)\n"
-            "sol = solve((eq1, eq2), (x, y))\nreturn sol[y]"
+            "from sympy import symbols, Eq, solve\nx, y = symbols('x y')\n"
+            "eq1 = Eq(x + y, n1)\neq2 = Eq(2*x + 4*y, n2)\nsol = solve((eq1, eq2), (x, y))\nreturn sol[y]"
         ),
         plain=(
             "Chickens and rabbits have {n1} heads and {n2} legs. How many rabbits are there?",

@@ -22,7 +22,7 @@ class Role:
     max_new_tokens: int
 
 
-# ``share`` is the part of a training batch: the Solver has the most to learn. ``max_new_tokens`` holds every taught reply.
+# ``share`` is the part of a training batch: the Solver has the most to learn. ``max_new_tokens`` holds every reply.
 ROLES = {
     "challenger": Role(
         prompt=lambda _: challenger.messages(),

@@ -24,9 +24,9 @@ class Problem:
 class Family:
     """One skill: one procedure, hence one program up to its default values, told in several wordings.
 
-    ``draw`` gives the numbers in the order the wording names them, ``work`` the answer and the short reasoning, ``code``
-    the body of the solver program (import lines first). ``plain`` wordings name the skill, ``stories`` hide it. ``weight`` is how
-    often the base Challenger writes this family, against the others.
+    ``draw`` gives the numbers in the order the wording names them, ``work`` the answer and the short reasoning,
+    ``code`` the body of the solver program, import lines first. ``plain`` wordings name the skill, ``stories`` hide it.
+    ``weight`` is how often the base Challenger writes this family, against the others.
     """
 
     name: str

@@ -62,7 +62,8 @@ FAMILIES = (
             "Given {n1} and {n2}, find the largest number that divides both.",
         ),
         stories=(
-            "{who} has {n1} red beads and {n2} blue beads. What is the largest number of equal bags with none left over?",
+            "{who} has {n1} red beads and {n2} blue beads. "
+            "What is the largest number of equal bags with none left over?",
             "Two ropes of {n1} and {n2} metres are cut into equal parts. How long can a part be at most?",
         ),
     ),
@@ -77,8 +78,8 @@ FAMILIES = (
             "Given {n1} and {n2}, find the smallest number that both divide.",
         ),
         stories=(
-            "Two buses leave together, one every {n1} minutes and one every {n2} minutes. After how many minutes do both leave "
-            "together again?",
+            "Two buses leave together, one every {n1} minutes and one every {n2} minutes. "
+            "After how many minutes do both leave together again?",
             "{who} rests every {n1} days and swims every {n2} days. After how many days do both fall together?",
         ),
     ),

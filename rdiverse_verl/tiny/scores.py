@@ -24,7 +24,7 @@ SOLVER_BOX = re.compile(r"\\boxed\{(-?\d+(?:/[1-9]\d*)?)\}$")
 def replies(
     model: Qwen3ForCausalLM, tokenizer: PreTrainedTokenizerFast, role: str, problems: list[Problem], sample: bool
 ) -> list[str]:
-    """One reply a problem: sampled at temperature 1, or greedy. A reply cut off by its limit keeps no end mark either."""
+    """One reply a problem, sampled at temperature 1 or greedy, up to its end mark or the role's limit."""
     prompts = [render_prompt(tokenizer, ROLES[role], problem) for problem in problems]
     inputs = tokenizer(prompts, return_tensors="pt", padding=True, padding_side="left", return_token_type_ids=False)
     torch.manual_seed(derive_seed(SCORING_SEED, role))

@@ -1,6 +1,6 @@
 """The tokenizer of the tiny world: whole words and single digits, bytes for everything else.
 
-Each constant prompt of the papers is one token, so the tiny model gets the exact prompts and still reads only some 40 tokens.
+Each constant prompt of the papers is one token, so the tiny model gets the exact prompts and reads only some 40 tokens.
 """
 
 import re
@@ -21,7 +21,7 @@ CHAT_TEMPLATE = (
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
 
-# A piece is the opening of a box, a tag, an argument name, one digit, line breaks with the indent that follows, a word, or one mark.
+# A piece: the opening of a box, a tag, an argument name, one digit, line breaks with an indent, a word, or one mark.
 PIECE = r"\\boxed\{|</?[A-Za-z]+>| ?n[1-9](?![0-9A-Za-z_])| ?[0-9]|\n+ *| ?[A-Za-z_]+| ?[^\sA-Za-z0-9_]|\s"
 CONTEXT_LENGTH = 512
 
@@ -37,7 +37,7 @@ def _texts() -> list[str]:
 
 
 def _vocabulary() -> dict[str, int]:
-    """Byte-level pieces by id: the 256 bytes first, so that any text can be encoded, then the pieces in order of text."""
+    """Byte-level pieces by id: the 256 bytes first, so that any text can be encoded, then the pieces sorted."""
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     pieces = sorted({piece for text in _texts() for piece in re.findall(PIECE, text)})
     encoded = ["".join(part for part, _ in byte_level.pre_tokenize_str(piece)) for piece in pieces]

@@ -1,0 +1,43 @@
+"""The files a recipe names: ``python -m rdiverse_verl.tiny.files`` writes ``heldout.parquet`` and ``calibration.jsonl``."""
+
+import json
+from pathlib import Path
+
+from rdiverse_verl.dataset import Row, make_row, write_rows
+from rdiverse_verl.roles import solver
+from rdiverse_verl.tiny.calibration import calibration_programs
+from rdiverse_verl.tiny.problems import heldout_problems
+
+HELDOUT_ROWS = 200
+HELDOUT_SEED = 1
+DRAWN = 300  # some are drawn twice
+
+
+def heldout_rows() -> list[Row]:
+    """Distinct held-out problems as the Solver is asked them; ``id`` is the skill family."""
+    distinct = {problem.question: problem for problem in heldout_problems(DRAWN, HELDOUT_SEED)}
+    problems = list(distinct.values())[:HELDOUT_ROWS]
+    return [
+        make_row(
+            data_source="rdiverse/tiny",
+            prompt=solver.messages(problem.question),
+            ground_truth=str(problem.answer),
+            index=index,
+            split="test",
+            id=problem.family,
+        )
+        for index, problem in enumerate(problems)
+    ]
+
+
+def calibration_lines() -> str:
+    return "".join(json.dumps({"program": program}) + "\n" for program in calibration_programs())
+
+
+def write_files(folder: Path) -> None:
+    write_rows(folder / "heldout.parquet", heldout_rows())
+    (folder / "calibration.jsonl").write_text(calibration_lines(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_files(Path(__file__).parent)
