@@ -101,5 +101,7 @@ def _without_box(text: str, form: Form) -> list[str]:
             answer = match["marked"] or match["said"]
         prose = _PROSE.search(answer)
         answer = answer[: prose.start()] if prose else answer
-    answer = answer.strip(" \t\r\n*")
+        if answer.count("**") % 2:  # half of ``**Answer: 42**``
+            answer = answer.replace("**", "")
+    answer = answer.strip()
     return [answer] if answer else []

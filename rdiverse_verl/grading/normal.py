@@ -33,7 +33,7 @@ _CIRCLE = re.compile(r"\^\s*\{\s*\\circ\s*\}")
 _THIN_GROUP = re.compile(r"(?<=\d)(?:,\\!|\{,\}|\\,|\\ )(?=\d{3}(?!\d))")
 _COMMA_GROUPS = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?![\d,])")
 _SPACE_GROUPS = re.compile(r"(?<![\d.,] )(?<![\d.,])\d{1,3}(?: \d{3})+(?![\d,]| \d)")
-_MIXED = re.compile(r"(?<![\d.])(\d+) (\d+) ?/ ?(\d+)(?![\d.])")
+_MIXED = re.compile(r"(?<![\d.])(\d{1,400}) (\d{1,400}) ?/ ?(\d{1,400})(?![\d.])")
 
 
 @lru_cache(maxsize=65536)
@@ -61,10 +61,11 @@ def normalize(answer: str) -> str:
     text = _ROOT_WORD.sub(lambda root: f"\\sqrt{{{root[1]}}}" if root[1] else "\\sqrt ", text)
     text = _FUNCTION_WORD.sub(r"\\\1 ", text)
     text = _WORD.sub(lambda word: WORDS[word[1].lower()], text)
+    text = _MIXED.sub(_mixed_number, text)
     text = _SPACE_GROUPS.sub(lambda run: run[0].replace(" ", ""), text)
     if not text.startswith(("(", "[", "\\{")):
         text = _COMMA_GROUPS.sub(lambda run: run[0].replace(",", ""), text)
-    return unwrap(_SPACE.sub(" ", _MIXED.sub(_mixed_number, text)))
+    return unwrap(_SPACE.sub(" ", text))
 
 
 def unwrap(text: str) -> str:
@@ -113,4 +114,4 @@ def _canonical_command(command: re.Match[str]) -> str:
 
 def _mixed_number(found: re.Match[str]) -> str:
     whole, top, bottom = found.groups()
-    return f"{whole}\\frac{{{top}}}{{{bottom}}}" if int(top) < int(bottom) else found[0]
+    return f"{whole}\\frac{{{top}}}{{{bottom}}}" if 0 < int(top) < int(bottom) else found[0]

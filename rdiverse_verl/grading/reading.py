@@ -28,6 +28,7 @@ _TEXT = re.compile(r"\\text\s*\{([^{}]*)\}")
 _WORD = re.compile(rf"(?<![\\a-zA-Z{{])(?!(?:{'|'.join(FUNCTIONS)})\b)[a-zA-Z]{{3,}}")
 _BASE = re.compile(r"([0-9A-F]{1,64})\s*_\s*\{?\s*(\d{1,2})\s*\}?")
 _ALL_REALS = frozenset({"\\mathbb {R}", "\\mathbb R", "\\text{all real numbers}", "all real numbers"})
+_PLUS_MINUS = re.compile(r"\\pm(?![a-zA-Z]) ?")
 _MATRIX = re.compile(r"\\begin\s*\{\s*([pbBvV]?matrix|array)\s*\}(.*)\\end\s*\{\s*\1\s*\}", re.DOTALL)
 _NO_SOLUTION = re.compile(
     r"no (?:such )?(?:solutions?|numbers?|values?|integers?|[a-z])(?: exists?)?"
@@ -44,8 +45,8 @@ def read(text: str) -> Node:
         return Interval(Leaf("-\\infty"), Leaf("\\infty"), False, False)
     if choice := _choice(text):
         return choice
-    if text.count("\\pm") == 1:
-        return Several("list", (read(text.replace("\\pm ", "+")), read(text.replace("\\pm ", "-"))))
+    if len(_PLUS_MINUS.findall(text)) == 1:
+        return Several("list", (read(_PLUS_MINUS.sub("+", text)), read(_PLUS_MINUS.sub("-", text))))
     pieces, _ = split(text, frozenset({"\\cup"}))
     if len(pieces) > 1:
         return Several("union", tuple(read(piece) for piece in pieces))
