@@ -13,8 +13,9 @@ import torch
 from tokenizers import Tokenizer, models
 from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
 
-from rdiverse_verl.cpu.engine import Completion, GenerationEngine
+from rdiverse_verl.cpu.engine import GenerationEngine
 from rdiverse_verl.cpu.options import SamplingOptions
+from rdiverse_verl.cpu.request import Completion
 
 REQUESTS = 64
 NEW_TOKENS = 48

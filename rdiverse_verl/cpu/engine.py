@@ -18,35 +18,10 @@ from torch import Tensor
 
 from rdiverse_verl.cpu.language_model import LanguageModel
 from rdiverse_verl.cpu.options import SamplingOptions
+from rdiverse_verl.cpu.request import Completion, Request
 from rdiverse_verl.cpu.sampling import sample_tokens
 from rdiverse_verl.errors import ConfigError, ServiceError, StateError
 from rdiverse_verl.seeds import derive_seed
-
-
-@dataclass(frozen=True)
-class Completion:
-    """A reply: its tokens (with the one that ended it), their log-probabilities, and what ended it.
-
-    ``finish_reason`` is "stop" or "length"; ``stop_string`` is the stop string that ended it, if one did. See
-    ``sample_tokens`` for what the log-probabilities mean.
-    """
-
-    token_ids: list[int]
-    logprobs: list[float]
-    finish_reason: str
-    stop_string: str | None = None
-
-
-@dataclass
-class _Request:
-    prompt_ids: list[int]
-    options: SamplingOptions
-    max_tokens: int
-    stop_ids: frozenset[int]
-    uniforms: np.random.Generator
-    future: Future[Completion] = field(default_factory=Future)
-    token_ids: list[int] = field(default_factory=list)
-    logprobs: list[float] = field(default_factory=list)
 
 
 @dataclass
@@ -97,9 +72,9 @@ class GenerationEngine:
         self._seed = seed
         self._unseeded = 0
         self._lock = threading.Lock()
-        self._inbox: queue.SimpleQueue[_Request | _WeightUpdate | None] = queue.SimpleQueue()
-        self._waiting: deque[_Request | _WeightUpdate] = deque()
-        self._running: list[_Request] = []
+        self._inbox: queue.SimpleQueue[Request | _WeightUpdate | None] = queue.SimpleQueue()
+        self._waiting: deque[Request | _WeightUpdate] = deque()
+        self._running: list[Request] = []
         self._failure: ServiceError | None = None
         self._thread = threading.Thread(target=self._run, name="generation-engine", daemon=True)
         self._thread.start()
@@ -137,7 +112,7 @@ class GenerationEngine:
         self._inbox.put(None)
         self._thread.join()
 
-    def _checked(self, prompt_ids: list[int], options: SamplingOptions) -> _Request:
+    def _checked(self, prompt_ids: list[int], options: SamplingOptions) -> Request:
         vocab = self._model.config.vocab_size
         if not prompt_ids:
             raise ConfigError("prompt is empty: at least one token is needed")
@@ -157,14 +132,14 @@ class GenerationEngine:
             stop_ids |= self._model.eos_token_ids
         seed = self._next_seed() if options.seed is None else options.seed
         uniforms = np.random.Generator(np.random.Philox(key=seed))
-        return _Request(list(prompt_ids), options, max_tokens, stop_ids, uniforms)
+        return Request(list(prompt_ids), options, max_tokens, stop_ids, uniforms)
 
     def _next_seed(self) -> int:
         with self._lock:
             self._unseeded += 1
             return derive_seed(self._seed, "unseeded request", self._unseeded)
 
-    def _submit(self, work: _Request | _WeightUpdate) -> None:
+    def _submit(self, work: Request | _WeightUpdate) -> None:
         with self._lock:
             if self._failure is not None:
                 raise self._failure
@@ -194,10 +169,10 @@ class GenerationEngine:
 
     def _admit(self) -> None:
         """Start waiting requests in order of arrival. A weight update waits until nothing runs, the rest after it."""
-        admitted: list[_Request] = []
+        admitted: list[Request] = []
         while self._waiting and len(self._running) + len(admitted) < self._max_batch_size:
             work = self._waiting[0]
-            if isinstance(work, _Request):
+            if isinstance(work, Request):
                 admitted.append(work)
             elif self._running or admitted:
                 break
@@ -217,7 +192,7 @@ class GenerationEngine:
         logits_R_V = self._model.next_logits(0, starts_R, [r.token_ids[-1:] for r in self._running])
         self._append_tokens(self._running, logits_R_V)
 
-    def _append_tokens(self, requests: list[_Request], logits_R_V: Tensor) -> None:
+    def _append_tokens(self, requests: list[Request], logits_R_V: Tensor) -> None:
         finite_R = logits_R_V.isfinite().all(dim=-1).tolist()
         tokens, logprobs = sample_tokens(
             logits_R_V.nan_to_num(),
@@ -225,33 +200,16 @@ class GenerationEngine:
             [request.uniforms.random() for request in requests],
         )
         for request, token, logprob, finite in zip(requests, tokens, logprobs, finite_R, strict=True):
-            request.token_ids.append(token)
-            request.logprobs.append(logprob)
+            completion = request.append(token, logprob, self.tokenizer)
             if not finite:
                 _resolve(request.future, StateError("the model's logits are not finite: its weights are damaged"))
-            elif (completion := self._finished(request)) is not None:
+            elif completion is not None:
                 _resolve(request.future, completion)
         # A request whose caller gave up is done as well: its future was cancelled.
         kept = [slot for slot, request in enumerate(self._running) if not request.future.done()]
         if len(kept) < len(self._running):
             self._model.cache.keep(kept)
             self._running = [self._running[slot] for slot in kept]
-
-    def _finished(self, request: _Request) -> Completion | None:
-        tokens, logprobs = request.token_ids, request.logprobs
-        if tokens[-1] in request.stop_ids:
-            return Completion(tokens, logprobs, "stop")
-        if (stop_string := self._stop_string(request)) is not None:
-            return Completion(tokens, logprobs, "stop", stop_string)
-        return Completion(tokens, logprobs, "length") if len(tokens) == request.max_tokens else None
-
-    def _stop_string(self, request: _Request) -> str | None:
-        if not request.options.stop:
-            return None
-        # A token holds at least one byte of text, so a stop string that the last token completes lies in this tail.
-        tail = max(len(stop.encode()) for stop in request.options.stop) + 1
-        text = self.tokenizer.decode(request.token_ids[-tail:], skip_special_tokens=False)
-        return next((stop for stop in request.options.stop if stop in text), None)
 
     def _update_weights(self, update: _WeightUpdate) -> None:
         try:

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rdiverse_verl.cpu.engine import Completion
 from rdiverse_verl.cpu.options import SamplingOptions
+from rdiverse_verl.cpu.request import Completion
 from rdiverse_verl.errors import ConfigError
 from rdiverse_verl.seeds import derive_seed
 

@@ -16,7 +16,8 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from rdiverse_verl.cpu import protocol
-from rdiverse_verl.cpu.engine import Completion, GenerationEngine
+from rdiverse_verl.cpu.engine import GenerationEngine
+from rdiverse_verl.cpu.request import Completion
 from rdiverse_verl.errors import ConfigError, ServiceError, StateError
 
 _SHUTDOWN_SECONDS = 5
