@@ -16,8 +16,8 @@ def with_options(question: str, options: Sequence[str]) -> str:
     return f"{question}\nOptions are:\n{listed}"
 
 
-def checked_letter(letter: str, options: Sequence[str], right: int) -> str:
-    """The gold letter, if it names the option at ``right``; otherwise Refused."""
-    if letter not in LETTERS[: len(options)] or LETTERS.index(letter) != right:
+def checked_letter(letter: str, right: Sequence[int]) -> str:
+    """The gold letter, if it names one of the options at ``right``; otherwise Refused."""
+    if len(letter) != 1 or LETTERS.find(letter) not in right:
         raise Refused("the answer's letter and the answer disagree")
     return letter

@@ -9,7 +9,7 @@ from rdiverse_verl.errors import DataError
 
 
 def read(record: Record) -> Problem:
-    """The published rows are in verl's columns; the cleaned copy that ExTra used has texts ``prompt`` and ``target``."""
+    """The published rows are in verl's columns; ExTra's cleaned copy has texts ``prompt`` and ``target``."""
     if "target" in record:
         return Problem(text(record, "prompt"), as_text(record["target"]))
     messages, reward, extra = (field(record, name) for name in ("prompt", "reward_model", "extra_info"))

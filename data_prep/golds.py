@@ -46,7 +46,7 @@ def after_hashes(solution: str) -> str:
 
 
 def whole_number(value: Any, largest: int) -> str:
-    r"""A contest answer up to ``largest``: "025" gives "25", "336^\circ" gives "336". Raises DataError for any other."""
+    r"""A contest answer up to ``largest``: "025" gives "25", "336^\circ" gives "336". Raises DataError for others."""
     answer = as_text(value).removesuffix("^\\circ").removesuffix("°")
     if not answer.isdecimal() or int(answer) > largest:
         raise DataError(f"the answer is {value!r}, not a whole number from 0 to {largest}")

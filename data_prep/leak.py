@@ -39,8 +39,8 @@ class Leak:
 def find_leak(train: Path, evaluation: Path, threshold: float = 0.7) -> Leak:
     """Compare the questions of two files, without the words of known prompts.
 
-    Exact means equal but for white space, case and math delimiters. Near pairs are proposed by MinHash with a fixed seed
-    and confirmed by their true Jaccard index: no false pairs, the same result every time, a rare miss.
+    Exact means equal but for white space, case and math delimiters. Near pairs are proposed by MinHash of fixed
+    seed and confirmed by their true Jaccard index: no false pairs, the same result every time, a rare miss.
     """
     train_questions, eval_questions = _questions(train), _questions(evaluation)
     first_row: dict[str, int] = {}

@@ -10,7 +10,7 @@ from data_prep.prompts import MMLU_PRO
 def read(record: Record) -> Problem:
     """Some revisions fill the options up to ten with "N/A"."""
     options = [option for option in field(record, "options") if option != "N/A"]
-    letter = checked_letter(text(record, "answer"), options, field(record, "answer_index"))
+    letter = checked_letter(text(record, "answer"), [field(record, "answer_index")])
     return Problem(with_options(text(record, "question"), options), letter, id=str(field(record, "question_id")))
 
 

@@ -32,9 +32,10 @@ RDIVERSE = Prompt(system=solver.SYSTEM)
 # DRA-GRPO's training recipe; the doubled braces are in the original.
 DRA = Prompt(
     system=(
-        "A conversation between User and Assistant. The user asks a question, and the Assistant solves it. The assistant "
-        "first thinks about the reasoning process in the mind and then provides the user with the answer, and put your "
-        "final answer within \\boxed{{}} . The reasoning process and answer are enclosed within <think> </think> and "
+        "A conversation between User and Assistant. The user asks a question, and the Assistant solves it. "
+        "The assistant first thinks about the reasoning process in the mind and then provides the user with the "
+        "answer, and put your final answer within \\boxed{{}} . The reasoning process and answer are enclosed within "
+        "<think> </think> and "
         "<answer> </answer> tags, respectively, i.e., <think> reasoning process here </think> <answer> answer here "
         "</answer>. Note that respond by English, NOT use other languages."
     )
@@ -44,8 +45,8 @@ DRA = Prompt(
 EXTRA = Prompt(
     before="Please solve the following math problem: ",
     after=(
-        ". The assistant first thinks about the reasoning process step by step and then provides the user with the answer. "
-        "Return the final answer in \\boxed{} tags, for example \\boxed{1}. Let's solve this step by step. "
+        ". The assistant first thinks about the reasoning process step by step and then provides the user with the "
+        "answer. Return the final answer in \\boxed{} tags, for example \\boxed{1}. Let's solve this step by step. "
     ),
 )
 

@@ -10,11 +10,8 @@ from data_prep.prompts import SUPERGPQA
 def read(record: Record) -> Problem:
     """``answer`` repeats the text of the option that ``answer_letter`` names."""
     options, answer = field(record, "options"), field(record, "answer")
-    right = options.index(answer) if answer in options else -1
-    letter = text(record, "answer_letter")
-    if options.count(answer) > 1:
-        right = LETTERS.find(letter)
-    gold = checked_letter(letter, options, right)
+    right = [number for number, option in enumerate(options) if option == answer]
+    gold = checked_letter(text(record, "answer_letter"), right)
     return Problem(with_options(text(record, "question"), options), gold, id=str(field(record, "uuid")))
 
 

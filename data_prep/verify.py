@@ -13,6 +13,7 @@ from data_prep.prompts import question_of
 from rdiverse_verl.dataset import SCHEMA, Row, read_rows
 from rdiverse_verl.errors import ConfigError, DataError
 from rdiverse_verl.grading import grade
+from rdiverse_verl.grading.extraction import Form
 
 _SHOWN = 5
 
@@ -63,11 +64,11 @@ def verify(path: Path, tokenizer: Path | None = None, max_prompt_tokens: int | N
 
 
 def _bad_golds(row: Row) -> list[tuple[str, str]]:
-    """(gold, verdict) for golds that a response could not give, asked as the row asks. Rows that models judge have none."""
+    """(gold, verdict) for golds that no response, asked as the row asks, could give. Rows models judge have none."""
     if row["reward_model"].get("style") == "model":
         return []
     extra = row["extra_info"]
-    form = extra.get("answer_form") or "box"
+    form: Form = extra.get("answer_form") or "box"
     golds = extra["answers"] if extra.get("answer_mode") == "any" else [row["reward_model"]["ground_truth"]]
     responses = [(gold, f"Answer: {gold}" if form == "line" else f"\\boxed{{{gold}}}") for gold in golds]
     verdicts = [(gold, grade(response, gold, form).kind) for gold, response in responses]
@@ -111,7 +112,7 @@ def print_findings(findings: Findings, console: Console) -> None:
     lines = [f"{findings.path}: {findings.rows} rows, {findings.questions} distinct questions"]
     lines += [f"  data_source {name}: {count}" for name, count in sorted(findings.data_sources.items())]
     lines += [
-        f"  column {name}: another type than this project's, cannot be joined" for name in findings.foreign_columns
+        f"  column {name}: type differs from this project's, cannot be joined" for name in findings.foreign_columns
     ]
     if findings.longest is not None:
         lines.append(f"  longest prompt: {findings.longest} tokens; too long: {len(findings.too_long)}")
