@@ -12,17 +12,13 @@ def _linear(rng: Random) -> tuple[int, int, int]:
 
 
 def _herd(rng: Random) -> tuple[int, int]:
-    heads = rng.randint(3, 30)
+    heads = rng.randint(3, 20)
     return heads, 2 * heads + 2 * rng.randint(1, heads - 1)
 
 
 def _rabbits(heads: int, legs: int) -> tuple[int, str]:
     extra = legs - 2 * heads
     return extra // 2, f"2*{heads}={2 * heads}, {legs}-{2 * heads}={extra}, {extra}/2={extra // 2}"
-
-
-def _two_angles(rng: Random) -> tuple[int, int]:
-    return rng.randint(20, 95), rng.randint(20, 80)
 
 
 FAMILIES = (
@@ -77,7 +73,7 @@ FAMILIES = (
     Family(
         name="angle",
         weight=2,
-        draw=_two_angles,
+        draw=lambda r: (5 * r.randint(4, 18), 5 * r.randint(4, 16)),
         work=lambda a, b: (180 - a - b, f"{a}+{b}={a + b}, 180-{a + b}={180 - a - b}"),
         code="x = 180\nfor y in (n1, n2):\n    x -= y\nreturn x",
         plain=(

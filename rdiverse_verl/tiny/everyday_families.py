@@ -31,7 +31,7 @@ FAMILIES = (
     Family(
         name="total",
         weight=6,
-        draw=lambda r: (r.randint(5, 60), r.randint(3, 40), r.randint(2, 9)),
+        draw=lambda r: (r.randint(5, 50), r.randint(3, 30), r.randint(2, 9)),
         work=lambda a, b, c: (a + b - c, f"{a}+{b}={a + b}, {a + b}-{c}={a + b - c}"),
         code="return n1 + n2 - n3",
         plain=("What is {n1} + {n2} - {n3}?", "Given {n1}, add {n2} and take away {n3}."),
@@ -43,7 +43,7 @@ FAMILIES = (
     Family(
         name="share",
         weight=2,
-        draw=lambda r: (r.randint(1, 12), r.randint(1, 12)),
+        draw=lambda r: (r.randint(1, 9), r.randint(1, 9)),
         work=lambda a, b: (Fraction(a, a + b), f"{a}+{b}={a + b}, {a}/{a + b}={Fraction(a, a + b)}"),
         code="from fractions import Fraction\nx = n1 + n2\nreturn Fraction(n1, x)",
         plain=(
@@ -70,7 +70,7 @@ FAMILIES = (
     Family(
         name="average",
         weight=3,
-        draw=lambda r: (r.randint(1, 20), r.randint(1, 20), r.randint(1, 20)),
+        draw=lambda r: (r.randint(1, 12), r.randint(1, 12), r.randint(1, 12)),
         work=lambda a, b, c: (
             Fraction(a + b + c, 3),
             f"{a}+{b}+{c}={a + b + c}, {a + b + c}/3={Fraction(a + b + c, 3)}",

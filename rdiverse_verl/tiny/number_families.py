@@ -86,7 +86,7 @@ FAMILIES = (
     Family(
         name="power",
         weight=1,
-        draw=lambda r: (r.randint(2, 9), r.randint(2, 3)),
+        draw=lambda r: (r.randint(2, 12), r.randint(2, 3)),
         work=_power,
         code="from functools import reduce\nreturn reduce(lambda x, k: x * n1, range(n2), 1)",
         plain=("Compute ${n1}^{n2}$.", "Given {n1} and {n2}, find the first to the power of the second."),

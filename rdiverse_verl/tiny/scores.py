@@ -28,7 +28,7 @@ def replies(
     prompts = [render_prompt(tokenizer, ROLES[role], problem) for problem in problems]
     inputs = tokenizer(prompts, return_tensors="pt", padding=True, padding_side="left", return_token_type_ids=False)
     torch.manual_seed(derive_seed(SCORING_SEED, role))
-    ids_N_T = model.generate(
+    ids_N_T = model.generate(  # type: ignore[misc]  # its self is typed as a protocol that no model class meets
         **inputs, do_sample=sample, temperature=1.0, top_k=0, top_p=1.0, max_new_tokens=ROLES[role].max_new_tokens
     )
     return tokenizer.batch_decode(ids_N_T[:, inputs["input_ids"].shape[1] :], skip_special_tokens=True)
