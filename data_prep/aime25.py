@@ -16,7 +16,7 @@ DATA_SET = DataSet(
     data_source="aime25",
     splits={
         "test": Split(
-            Source("yentinglin/aime_2025", "train", revision="e7a5028c35903c24aa4f10acc9dfe32ff1fc81ed"),
+            Source("yentinglin/aime_2025", "train", revision="6f71d77b0b89b9dabe07ab466c51df33f514df7f"),
             published=30,
             unique=True,
         )

@@ -35,9 +35,8 @@ DRA = Prompt(
         "A conversation between User and Assistant. The user asks a question, and the Assistant solves it. "
         "The assistant first thinks about the reasoning process in the mind and then provides the user with the "
         "answer, and put your final answer within \\boxed{{}} . The reasoning process and answer are enclosed within "
-        "<think> </think> and "
-        "<answer> </answer> tags, respectively, i.e., <think> reasoning process here </think> <answer> answer here "
-        "</answer>. Note that respond by English, NOT use other languages."
+        "<think> </think> and <answer> </answer> tags, respectively, i.e., <think> reasoning process here </think> "
+        "<answer> answer here </answer>. Note that respond by English, NOT use other languages."
     )
 )
 
