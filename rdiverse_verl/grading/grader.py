@@ -1,6 +1,5 @@
 """Judge a response against its gold answer."""
 
-import asyncio
 import time
 
 from rdiverse_verl.grading import counters, service
@@ -34,6 +33,8 @@ async def agrade(prediction: str, gold: str, form: Form = "box") -> Verdict:
     begun = time.perf_counter()
     answer, verdict = _quickly(prediction, gold, form)
     if verdict is None:
+        import asyncio  # as long to import as all else here, and loaded wherever there is a loop to call this from
+
         loop = asyncio.get_running_loop()
         verdict = await loop.run_in_executor(service.threads(), _by_worker, answer, gold)
     return counters.record(verdict, time.perf_counter() - begun)

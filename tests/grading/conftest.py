@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rdiverse_verl.grading import Limits, configure, matching, shut_down
+from rdiverse_verl.grading import Limits, configure, equivalent, matching, service, shut_down
 
 # One call that the screen lets through and that runs for hours in C, where no signal handler of Python's gets a turn.
 HANG = r"\gcd(9999^{9999},9998^{9999*9999})"
@@ -46,11 +46,10 @@ def hang():
 
 @pytest.fixture
 def pool():
-    """A pool of two workers with half a second a comparison."""
+    """A running pool of two workers."""
     matching.forget()
-    configure(Limits(seconds=0.5, workers=2))
-    from rdiverse_verl.grading import service
-
+    configure(Limits(seconds=2.0, workers=2))
+    equivalent(r"\sin 1", "2")
     yield service.pool()
     shut_down()
     configure(Limits())

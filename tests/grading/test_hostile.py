@@ -43,7 +43,7 @@ def test_any_nesting_depth_is_survived_by_a_process():
     program = """
 from rdiverse_verl.grading import grade
 for depth in range(10, 2001, 199):
-    for opening, closing in (("(", ")"), ("{", "}"), (r"\\frac{1}{", "}"), (r"\\{", r"\\}"), (r"\\sqrt{", "}"), ("[", "]")):
+    for opening, closing in (("(", ")"), ("{", "}"), (r"\\frac{1}{", "}"), (r"\\{", r"\\}"), (r"\\sqrt{", "}")):
         verdict = grade("\\\\boxed{" + opening * depth + "1" + closing * depth + "}", "2")
         assert verdict.kind in ("wrong", "unparsable"), (depth, verdict)
 """
@@ -52,7 +52,7 @@ for depth in range(10, 2001, 199):
 
 def test_hostile_answers_change_no_honest_verdict(all_hostile, hang):
     """30 % hostile among honest ones, from many threads over the same two workers."""
-    configure(Limits(seconds=1.0, workers=2))
+    configure(Limits(workers=2))
     chance = random.Random(5)
     jobs = []
     for number in range(100):

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -32,11 +33,10 @@ def wait_until(condition, seconds=5.0):
 
 
 def test_a_hung_worker_is_killed_and_replaced(pool, hang, alive):
-    equivalent(r"\sin 1", "2")
     before = set(pool.pids())
     begun = time.monotonic()
     assert grade(f"\\boxed{{{hang}}}", "5").kind == "timeout"
-    assert time.monotonic() - begun < 1.0
+    assert time.monotonic() - begun < 2.5
     gone = before - set(pool.pids())
     assert len(gone) == 1
     assert wait_until(lambda: not any(map(alive, gone)))
@@ -59,6 +59,7 @@ def test_after_four_hangs_and_a_kill_all_honest_answers_are_right(pool, hang, al
 
 def test_a_worker_killed_at_work_is_not_the_answers_fault(pool):
     configure(Limits(seconds=5.0, workers=1))
+    matching.forget()
     from rdiverse_verl.grading import service
 
     equivalent(r"\sin 1", "2")
@@ -67,7 +68,7 @@ def test_a_worker_killed_at_work_is_not_the_answers_fault(pool):
         judged = threads.submit(grade, f"\\boxed{{{slow}}}", r"\cos x")
         assert wait_until(lambda: not service.pool()._slots.qsize(), 2.0)
         nursery = service.pool()._nursery.process.pid
-        children = open(f"/proc/{nursery}/task/{nursery}/children").read().split()
+        children = Path(f"/proc/{nursery}/task/{nursery}/children").read_text().split()
         os.kill(int(children[-1]), signal.SIGKILL)
         assert judged.result().kind == "wrong"
 
@@ -156,22 +157,12 @@ assert equivalent(r"\sin^2 x", r"1-\cos^2 x")
     assert time.monotonic() - begun < 30
 
 
-def _grade_in_child(queue):
-    queue.put([grade(*pair).kind for pair in fresh_pairs(5)])
-
-
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
 def test_a_child_process_makes_a_pool_of_its_own(method, pool, alive):
     grade(*NEEDS_WORKER)
     ours = pool.pids()
-    context = multiprocessing.get_context(method)
-    queue = context.Queue()
-    child = context.Process(target=_grade_in_child, args=(queue,))
-    child.start()
-    try:
-        assert queue.get(timeout=60) == ["correct"] * 5
-    finally:
-        child.join(10)
+    with multiprocessing.get_context(method).Pool(1) as child:
+        assert {verdict.kind for verdict in child.starmap(grade, fresh_pairs(5))} == {"correct"}
     assert all(map(alive, ours))
     assert pool.pids() == ours
     assert {grade(*pair).kind for pair in fresh_pairs(10)} == {"correct"}
@@ -216,7 +207,6 @@ def test_the_event_loop_stays_free_while_workers_hang(pool, hang):
             ticks += 1
         return ticks, [task.result().kind for task in hung]
 
-    equivalent(r"\sin 1", "2")
     ticks, kinds = asyncio.run(scenario())
     assert ticks > 20
     assert kinds == ["timeout"] * 4
@@ -235,7 +225,7 @@ def test_counters(pool, hang):
     assert [counted[f"grader/{kind}"] for kind in ("correct", "wrong", "unparsable", "error", "timeout")] == [1] * 5
     assert counted["grader/path/pool"] == counted["grader/workers_replaced"] == 1
     assert counted["grader/latency_p50_s"] < 0.05
-    assert 0.5 <= counted["grader/latency_max_s"] < 1.0
+    assert 2.0 <= counted["grader/latency_max_s"] < 2.5
 
 
 def test_a_gold_that_is_no_text_is_a_clear_error():

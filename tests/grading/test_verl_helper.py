@@ -1,0 +1,50 @@
+"""The faults this package exists for, shown on verl's own math-verify helper: it fails the tests that ours passes."""
+
+import subprocess
+import sys
+
+import pytest
+
+from rdiverse_verl.grading import grade
+
+HONEST = [(f"\\boxed{{\\frac{{{k}}}{{7}}}}", f"\\frac{{{k}}}{{7}}") for k in range(1, 101)]
+
+# Prints how many of 100 honest answers verl's helper grades right after the fault.
+PROGRAM = r"""
+import os, signal, sys
+from verl.utils.reward_score import math_verify as helper
+HONEST = {honest!r}
+assert helper.compute_score(*HONEST[0], timeout=100) == 1.0
+{fault}
+print("right:", sum(helper.compute_score(*pair, timeout={timeout}) for pair in HONEST))
+for process in list(helper._pool._processes or {{}}):
+    os.kill(process, signal.SIGKILL)
+os._exit(0)
+"""
+HANGS = r"""
+for _ in range(4):
+    assert helper.compute_score("\\boxed{" + sys.argv[1] + "}", "1", timeout=2) == 0.0
+"""
+KILL = "os.kill(next(iter(helper._pool._processes)), signal.SIGKILL)"
+
+
+def right_by_verl(fault, timeout, hang):
+    pytest.importorskip("verl")
+    program = PROGRAM.format(honest=HONEST, fault=fault, timeout=timeout)
+    output = subprocess.run(
+        [sys.executable, "-c", program, hang], check=True, timeout=300, stdout=subprocess.PIPE, text=True
+    ).stdout
+    return float(output.rpartition("right:")[2])
+
+
+@pytest.mark.slow
+def test_four_hung_answers_starve_verl_of_every_later_one(hang, pool):
+    assert right_by_verl(HANGS, 0.3, hang) == 0
+    assert [grade(f"\\boxed{{{hang}}}", f"{k}").kind for k in range(4)] == ["timeout"] * 4
+    assert all(grade(*pair).correct for pair in HONEST)
+
+
+@pytest.mark.slow
+def test_one_killed_worker_breaks_verls_pool_for_good(hang):
+    assert right_by_verl(KILL, 10, hang) < 10
+    assert all(grade(*pair).correct for pair in HONEST)
