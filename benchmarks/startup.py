@@ -129,6 +129,8 @@ def _name(cmdline: list[str]) -> str:
     words = " ".join(cmdline)
     if "main_ppo" in words:
         return "driver"
+    if "fork_server" in words:
+        return "fork server"
     if words.startswith("ray::"):
         return words.split("(")[0].split()[0]
     return next((Path(word).name for word in cmdline if re.search(r"gcs_server|raylet|\.py$", word)), words[:40])

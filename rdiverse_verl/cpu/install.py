@@ -1,10 +1,14 @@
 """What the CPU plug-in registers in verl, and when."""
 
 import os
+import sys
 
 import torch
 
+from rdiverse_verl.cpu import fork_server
 from rdiverse_verl.cpu.after_import import after_import
+
+DRIVER = "verl.trainer.main_ppo"
 
 
 def install() -> None:
@@ -14,6 +18,8 @@ def install() -> None:
     from rdiverse_verl.cpu.platform import CpuPlatform
 
     PlatformRegistry.register("cpu")(CpuPlatform)
+    if DRIVER in sys.orig_argv:
+        fork_server.start()
     _fix_thread_count()
     after_import("verl.utils.config", _check_config)
     after_import("verl.utils.distributed", _process_group)

@@ -1,8 +1,12 @@
 """How a verl run differs on a CPU: a nested dictionary to merge into its config, and environment variables."""
 
+import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from rdiverse_verl.cpu import fork_client
 
 Tree = dict[str, Any]
 
@@ -46,6 +50,7 @@ def cpu_overrides(virtual_gpus: int = 1, reward_model_gpus: int = 0) -> Tree:
                 "num_cpus": _LOGICAL_CPUS + _LOGICAL_CPUS_PER_GPU * (virtual_gpus + reward_model_gpus),
                 "num_gpus": virtual_gpus + reward_model_gpus,
                 "include_dashboard": False,
+                "runtime_env": {"py_executable": shlex.join([sys.executable, "-S", fork_client.__file__])},
             }
         },
     }

@@ -1,21 +1,24 @@
 """The process behind one ``transformers`` rollout replica: a generation engine, called by Ray and over HTTP.
 
-It imports neither verl nor its dependencies, so that a replica starts in the time of loading its model.
+It imports neither verl nor its dependencies, so that a replica starts in the time of loading its model. Every process
+that is handed a server's Ray handle imports this module, so the engine is imported only where it runs.
 """
+
+from __future__ import annotations
 
 import asyncio
 import socket
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ray
-from torch import Tensor, set_num_threads
 
-from rdiverse_verl.cpu.engine import GenerationEngine
 from rdiverse_verl.cpu.options import SamplingOptions
-from rdiverse_verl.cpu.server import serve_http
 from rdiverse_verl.errors import ConfigError
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 @dataclass
@@ -51,7 +54,11 @@ class TransformersServer:
     """
 
     def __init__(self, model_path: str, limits: ServerLimits, seed: int, threads: int) -> None:
-        set_num_threads(threads)
+        import torch
+
+        from rdiverse_verl.cpu.engine import GenerationEngine
+
+        torch.set_num_threads(threads)
         self.limits = limits
         self.model_path = model_path
         self.engine = GenerationEngine(
@@ -63,6 +70,8 @@ class TransformersServer:
 
     async def serve(self) -> str:
         """Open the HTTP side on a free port of this node's address; returns ``host:port``."""
+        from rdiverse_verl.cpu.server import serve_http
+
         host = ray.util.get_node_ip_address()
         listener = socket.create_server((host, 0), backlog=2048)
         self._http = asyncio.create_task(serve_http(self.engine, self.model_path, listener))
