@@ -18,6 +18,7 @@ class Training(Settings):
     prompts_per_step: Positive = 512
     samples_per_prompt: Positive
     prompts_per_update: Positive = 128
+    samples_per_device: Positive = 8  # in one forward and backward pass; a matter of memory, not of the result
     max_prompt_tokens: Positive = 2048
     max_response_tokens: Positive = 4096
     temperature: float = Field(1.0, gt=0)

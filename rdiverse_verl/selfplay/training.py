@@ -39,7 +39,7 @@ def train(work: Work, differences: Tree, training: Training, shown: dict[str, st
     """
     write_verl_config(work.folder / CONFIG, differences)
     repair_checkpoints(work.folder / CHECKPOINTS)
-    attempt = len(list(work.log.glob("metrics.*.jsonl"))) + 1
+    attempt = len(list(work.log.glob("verl.*.log"))) + 1
     metrics = work.log / f"metrics.{attempt}.jsonl"
     log = work.log / f"verl.{attempt}.log"
     if checkpointed_step(work.folder) < training.steps:

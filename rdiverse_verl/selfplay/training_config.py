@@ -16,6 +16,10 @@ def challenger_config(work: Work, prompts: Path, coder: Endpoint) -> Tree:
     settings = work.settings
     reward = {
         "reward_manager": {"name": "rdiverse_challenger"},
+        "custom_reward_function": {  # verl asks no reward manager about a served model without one
+            "path": "pkg://rdiverse_verl.verl_plugin.challenger_reward",
+            "name": "ChallengerRewardManager",
+        },
         "reward_model": {
             "enable": True,
             "enable_resource_pool": True,
@@ -83,6 +87,7 @@ def _common(work: Work, training: Training, model: str, data: Path) -> Tree:
             "model": {"path": model},
             "actor": {
                 "ppo_mini_batch_size": training.prompts_per_update,
+                "ppo_micro_batch_size_per_gpu": training.samples_per_device,
                 "use_kl_loss": training.kl_coef > 0,
                 "kl_loss_coef": training.kl_coef,
                 "kl_loss_type": "low_var_kl",
@@ -92,7 +97,9 @@ def _common(work: Work, training: Training, model: str, data: Path) -> Tree:
                 "optim": {"lr": training.learning_rate, "weight_decay": training.weight_decay},
                 "checkpoint": {"save_contents": ["model", "optimizer", "extra", "hf_model"]},
             },
+            "ref": {"log_prob_micro_batch_size_per_gpu": training.samples_per_device},
             "rollout": {
+                "log_prob_micro_batch_size_per_gpu": training.samples_per_device,
                 "name": work.settings.serving.engine,
                 "n": training.samples_per_prompt,
                 "temperature": training.temperature,
