@@ -95,7 +95,8 @@ def _in_fresh_process(code: str) -> tuple[Any, list[str]]:
             [sys.executable, "-c", code], capture_output=True, text=True, timeout=FRESH_PROCESS_TIMEOUT_S, check=False
         )
     except subprocess.TimeoutExpired:
-        return None, [f"a fresh process did not finish within {FRESH_PROCESS_TIMEOUT_S:g} s: {code.strip().splitlines()[-1]}"]
+        doing = code.strip().splitlines()[-1]
+        return None, [f"a fresh process did not finish within {FRESH_PROCESS_TIMEOUT_S:g} s: {doing}"]
     lines = done.stdout.strip().splitlines()
     if done.returncode or not lines:
         last = (done.stderr.strip().splitlines() or ["no output"])[-1]

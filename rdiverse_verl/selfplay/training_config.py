@@ -60,9 +60,7 @@ def challenger_config(work: Work, prompts: Path, coder: Endpoint) -> Tree:
 def solver_config(work: Work, data: Path) -> Tree:
     settings = work.settings
     phase = {
-        "reward": {
-            "custom_reward_function": {"path": "pkg://rdiverse_verl.verl_plugin.solver_reward", "name": "compute_score"}
-        },
+        "reward": {"custom_reward_function": {"path": "pkg://reward_fns.solver_match", "name": "compute_score"}},
         "rdiverse": {"seed": work.seed()},
         "trainer": {"v1": {"trainer_mode": "rdiverse_solver"}},
     }

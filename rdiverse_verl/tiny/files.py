@@ -1,4 +1,7 @@
-"""The files a recipe names: ``python -m rdiverse_verl.tiny.files`` writes ``heldout.parquet`` and ``calibration.jsonl``."""
+"""The files a recipe names, ``heldout.parquet`` and ``calibration.jsonl``.
+
+``python -m rdiverse_verl.tiny.files`` writes them anew.
+"""
 
 import json
 from pathlib import Path

@@ -23,5 +23,5 @@ def test_iteration_two_builds_on_iteration_one() -> None:
 
 
 def test_unknown_stop_label_names_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match="no phase '1:labels'.*1:label,"):
+    with pytest.raises(ConfigError, match=r"no phase '1:labels'.*1:label,"):
         find_phase(phases(1), "1:labels")

@@ -223,7 +223,7 @@ def _solver_overrides(folder: Path, model: Path) -> list[str]:
         f"data.train_files={data}",
         f"data.val_files={data}",
         f"actor_rollout_ref.model.path={model}",
-        "reward.custom_reward_function.path=pkg://rdiverse_verl.verl_plugin.solver_reward",
+        "reward.custom_reward_function.path=pkg://reward_fns.solver_match",
         "reward.custom_reward_function.name=compute_score",
         "trainer.v1.trainer_mode=rdiverse_solver",
         f"++rdiverse.seed={SEED}",

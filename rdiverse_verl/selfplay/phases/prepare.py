@@ -10,10 +10,9 @@ PROMPTS = "challenger_prompts.parquet"
 
 def run(work: Work) -> Outcome:
     """One step's worth of rows, all the same constant prompt: the Challenger has no data (R-Zero)."""
+    common = {"data_source": "rdiverse/challenger", "ground_truth": "", "split": "train", "style": "model"}
     rows = [
-        make_row(
-            data_source="rdiverse/challenger", prompt=challenger.messages(), ground_truth="", index=index, split="train"
-        )
+        make_row(prompt=challenger.messages(), index=index, **common)
         for index in range(work.settings.challenger.prompts_per_step)
     ]
     write_rows(work.folder / PROMPTS, rows)
