@@ -57,6 +57,18 @@ def test_after_four_hangs_and_a_kill_all_honest_answers_are_right(pool, hang, al
     assert sum(map(alive, pool.pids())) <= 3
 
 
+def test_stopped_workers_cost_one_limit_each_and_no_more(pool):
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda pair: grade(*pair), fresh_pairs(4)))
+    stopped = pool.pids()[1:]
+    for pid in stopped:
+        os.kill(pid, signal.SIGSTOP)
+    kinds = [grade(f"\\boxed{{\\sin x+{k}}}", f"\\cos x+{k}").kind for k in range(6)]
+    assert kinds.count("timeout") <= len(stopped)
+    assert kinds[len(stopped) :] == ["wrong"] * (6 - len(stopped))
+    assert not set(stopped) & set(pool.pids())
+
+
 def test_a_worker_killed_at_work_is_not_the_answers_fault(pool):
     configure(Limits(seconds=5.0, workers=1))
     matching.forget()
