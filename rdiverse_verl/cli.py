@@ -15,6 +15,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+data = typer.Typer(help="Check data files.", no_args_is_help=True)
+app.add_typer(data, name="data")
+
 
 @app.command()
 def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False) -> None:
@@ -42,6 +45,51 @@ def selfplay(
     from rdiverse_verl.selfplay.settings import SelfPlay
 
     run_selfplay(load_settings(SelfPlay, config, overrides), run_dir.absolute(), stop_after)
+
+
+@app.command()
+def grade(
+    jsonl: Annotated[Path, typer.Option(help='Lines of {"prediction": ..., "gold": ...}.')],
+    out: Annotated[Path | None, typer.Option("-o", "--out", help="Where verdict lines go.")] = None,
+    stats: Annotated[bool, typer.Option("--stats", help="Print counters on standard error.")] = False,
+) -> None:
+    """Grade predictions; one verdict line each, in the same order."""
+    from rdiverse_verl.grading.command import grade_file
+
+    grade_file(jsonl, out, stats)
+
+
+@data.command()
+def verify(
+    file: Annotated[Path, typer.Argument(help="A parquet file in verl's columns.")],
+    tokenizer: Annotated[
+        Path | None, typer.Option(help="A folder: check its chat template and prompt lengths.")
+    ] = None,
+    max_prompt_tokens: Annotated[int | None, typer.Option(help="Count prompts longer than this.")] = None,
+) -> None:
+    """Check a file's schema, its prompts, and that the grader finds every gold equal to itself."""
+    from rich.console import Console
+
+    from data_prep.verify import print_findings, verify
+
+    findings = verify(file, tokenizer, max_prompt_tokens)
+    print_findings(findings, Console())
+    if not findings.ok:
+        raise typer.Exit(1)
+
+
+@data.command()
+def leak(
+    train: Annotated[Path, typer.Argument(help="Training rows.")],
+    evaluation: Annotated[Path, typer.Argument(help="Rows that must not be among them.")],
+    threshold: Annotated[float, typer.Option(help="Jaccard similarity of word triples that counts as near.")] = 0.7,
+) -> None:
+    """Report questions of one file that are in another, exactly or nearly."""
+    from rich.console import Console
+
+    from data_prep.leak import find_leak, print_leak
+
+    print_leak(find_leak(train, evaluation, threshold), Console())
 
 
 @app.command()

@@ -72,10 +72,10 @@ class MemoryBank:
         with store.damage_named(self.path):
             return self._connection.execute("SELECT count(*) FROM rows").fetchone()[0]
 
-    def digest(self) -> str:
-        """SHA-256 over all rows in order: equal digests mean equal memories, bit by bit."""
+    def digest(self, before_iteration: int | None = None) -> str:
+        """SHA-256 over the rows (all, or those before an iteration) in order: equal digests mean equal memories."""
         digest = hashlib.sha256()
-        for row in self.rows():
+        for row in store.read_rows(self._connection, self.path, before_iteration):
             digest.update(bytes.fromhex(row.row_hash))
         return digest.hexdigest()
 

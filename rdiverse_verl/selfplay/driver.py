@@ -11,14 +11,16 @@ import yaml
 from rich.console import Console
 
 from rdiverse_verl.errors import StateError
+from rdiverse_verl.memory.bank import MemoryBank
 from rdiverse_verl.selfplay.journal import PhaseFolder, locked, write_atomic
-from rdiverse_verl.selfplay.plan import find_phase, phases
+from rdiverse_verl.selfplay.plan import Phase, find_phase, phases
 from rdiverse_verl.selfplay.preflight import preflight
 from rdiverse_verl.selfplay.progress import Progress
 from rdiverse_verl.selfplay.settings import SelfPlay
+from rdiverse_verl.selfplay.state import done_phases
 from rdiverse_verl.selfplay.summary import print_summary, write_summary
 from rdiverse_verl.selfplay.training import CHECKPOINTS
-from rdiverse_verl.selfplay.work import Work, phase_folder
+from rdiverse_verl.selfplay.work import MEMORY, Work, phase_folder
 
 VERSIONS = ("rdiverse-verl", "verl", "torch", "transformers", "ray", "numpy")
 RESUMABLE = {"train_challenger", "train_solver"}  # verl continues from its own checkpoint
@@ -37,6 +39,7 @@ def run_selfplay(settings: SelfPlay, run_dir: Path, stop_after: str | None = Non
     preflight(settings)
     with locked(run_dir):
         _own(settings, run_dir)
+        _check_memory(run_dir, plan)
         progress = Progress(plan)
         for phase in plan[: plan.index(last) + 1]:
             _run_phase(Work(settings, run_dir, phase, progress.update), progress)
@@ -63,6 +66,22 @@ def _differences(old: Any, new: Any, prefix: str = "") -> list[tuple[str, Any, A
     for key in [*old, *(key for key in new if key not in old)]:
         found += _differences(old.get(key), new.get(key), f"{prefix}.{key}" if prefix else key)
     return found
+
+
+def _check_memory(run_dir: Path, plan: list[Phase]) -> None:
+    """The memory must still be what the last remember phase left; rows of a later, interrupted one do not count."""
+    done = [(phase, manifest) for phase, manifest in done_phases(run_dir, plan) if phase.kind == "remember"]
+    if not done:
+        return
+    phase, facts = done[-1][0], done[-1][1]["facts"]
+    path = run_dir / MEMORY
+    if not path.is_file():
+        raise StateError(f"{path} is gone, though iteration {phase.iteration} was remembered; restore it")
+    with MemoryBank(path, facts["skill_space"], facts["dim"]) as bank:
+        if bank.digest(before_iteration=phase.iteration + 1) != facts["memory_digest"]:
+            raise StateError(
+                f"{path} is not what iteration {phase.iteration} left; restore it, or use another --run-dir"
+            )
 
 
 def _run_phase(work: Work, progress: Progress) -> None:

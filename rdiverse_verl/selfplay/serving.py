@@ -44,7 +44,7 @@ def served(model: str, serving: Serving, seed: int, log: Path) -> Iterator[Endpo
     """
     port = free_port()
     endpoint = Endpoint(f"http://127.0.0.1:{port}", model, log)
-    process = supervise.start(_command(model, port, seed, serving), log, {**os.environ, **serving.env})
+    process = supervise.start(_command(model, port, seed, serving), log, _environment(serving))
     try:
         _wait_until_healthy(endpoint, process, serving.start_timeout_s)
         yield endpoint
@@ -68,6 +68,11 @@ def _command(model: str, port: int, seed: int, serving: Serving) -> list[str]:
     if serving.engine == "transformers":
         return [sys.executable, "-m", "rdiverse_verl.cpu.serve", "--model", model, *address, *serving.args]
     return [sys.executable, "-m", "vllm.entrypoints.openai.api_server", "--model", model, *address, *serving.args]
+
+
+def _environment(serving: Serving) -> dict[str, str]:
+    threads = {"OMP_NUM_THREADS": "1"} if serving.engine == "transformers" else {}  # small matrices: more only wait
+    return {**os.environ, **threads, **serving.env}
 
 
 def _wait_until_healthy(endpoint: Endpoint, process: subprocess.Popen[bytes], timeout_s: float) -> None:

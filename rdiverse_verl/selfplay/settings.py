@@ -125,3 +125,15 @@ class SelfPlay(Settings):
     evaluate: Evaluate
     serving: Serving = Serving()
     verl: dict[str, Any] = Field(default_factory=dict)  # more verl keys for both training phases
+
+    @model_validator(mode="after")
+    def _shares_evenly(self) -> "SelfPlay":
+        ranks = self.devices * self.nodes
+        for name, training in (("challenger", self.challenger), ("solver", self.solver)):
+            samples = training.prompts_per_update * training.samples_per_prompt
+            if samples % ranks:
+                raise ValueError(
+                    f"{name}: prompts_per_update * samples_per_prompt = {samples} is no multiple of "
+                    f"devices={self.devices} * nodes={self.nodes}"
+                )
+        return self

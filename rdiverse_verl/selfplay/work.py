@@ -14,6 +14,7 @@ from rdiverse_verl.selfplay.settings import SelfPlay
 
 PACKAGED = "pkg://"
 CENTRE = "centre.npy"
+MEMORY = "memory.sqlite"
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Work:
 
     @property
     def memory(self) -> Path:
-        return self.run_dir / "memory.sqlite"
+        return self.run_dir / MEMORY
 
     @property
     def centre(self) -> Path | None:

@@ -27,7 +27,7 @@ DEADLINE_S = 900
 @pytest.fixture
 def selfplay_command() -> Callable[..., list[str]]:
     def command(run_dir: Path, *more: str) -> list[str]:
-        rdiverse = [sys.executable, "-m", "rdiverse_verl.cli"]
+        rdiverse = [sys.executable, "-m", "rdiverse_verl"]
         return [*rdiverse, "selfplay", str(RECIPE), *SHORT, *more, "--run-dir", str(run_dir)]
 
     return command
