@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping
 from functools import wraps
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
+from rdiverse_verl.cpu.model_folder import check_model_folder
 from rdiverse_verl.errors import ConfigError
 
 # key -> (values that work, why)
@@ -40,8 +40,8 @@ _TRANSFORMERS_RULES: dict[str, tuple[tuple[Any, ...], str]] = {
 }
 
 
-def install(config_module: ModuleType) -> None:
-    """Make ``verl.utils.config.validate_config``, which every verl trainer calls first, check the CPU's rules as well."""
+def install(config_module: Any) -> None:
+    """Make ``verl.utils.config.validate_config``, which verl's trainers call first, check the CPU's rules as well."""
     original = config_module.validate_config
 
     @wraps(original)
@@ -103,14 +103,13 @@ def _check(config: Any, prefix: str, rules: Mapping[str, tuple[tuple[Any, ...], 
 
 def _check_model_folder(key: str, path: str | None) -> None:
     folder = Path(str(path)).expanduser()
-    if not (folder / "config.json").is_file():
-        raise ConfigError(
-            f"{key}={path}: no model folder there (config.json is missing); the CPU path reads local folders"
-        )
+    try:
+        check_model_folder(folder)
+    except ConfigError as error:
+        raise ConfigError(f"{key}: {error}") from None
     tokenizer = folder / "tokenizer_config.json"
-    templates = [folder / "chat_template.jinja", folder / "chat_template.json"]
-    inline = tokenizer.is_file() and "chat_template" in json.loads(tokenizer.read_text(encoding="utf-8"))
-    if not inline and not any(template.is_file() for template in templates):
+    inline = tokenizer.is_file() and json.loads(tokenizer.read_text(encoding="utf-8")).get("chat_template")
+    if not inline and not (folder / "chat_template.jinja").is_file():
         raise ConfigError(f"{key}={path}: the tokenizer has no chat template; add chat_template.jinja to the folder")
 
 

@@ -52,7 +52,7 @@ USERS_OF_RAY = (
 
 
 def start() -> None:
-    """Start the server for this process, a run's driver, and end it with this process. Workers find it by ``SOCKET``."""
+    """Start the server for this process, a run's driver, and end it with this process. Workers read ``SOCKET``."""
     path = str(Path(tempfile.mkdtemp(prefix="rdv")) / "fork")
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     listener.bind(path)
@@ -71,7 +71,8 @@ def serve(listener: socket.socket, driver: int) -> None:
     Returns in the server only: a worker leaves by SystemExit.
     """
     ready_for_ray = False
-    while driver not in select.select([listener, driver], [], [])[0]:
+    waited_for: list[Any] = [listener, driver]
+    while driver not in select.select(waited_for, [], [])[0]:
         connection, _ = listener.accept()
         message, descriptors, _, _ = socket.recv_fds(connection, 1 << 20, 3)
         request = json.loads(message)

@@ -6,7 +6,7 @@ import sys
 import torch
 
 from rdiverse_verl.cpu import fork_server
-from rdiverse_verl.cpu.after_import import after_import
+from rdiverse_verl.verl_plugin.import_hook import after_import
 
 DRIVER = "verl.trainer.main_ppo"
 

@@ -1,13 +1,14 @@
 """Let verl's training workers open their process group on a CPU.
 
-verl asks torch for ``cpu:gloo,<device>:<backend>``; with the CPU as the device that names ``cpu`` twice, which torch refuses.
+verl asks torch for ``cpu:gloo,<device>:<backend>``; with the CPU as the device that names ``cpu`` twice, which torch
+refuses.
 """
 
 from functools import wraps
-from types import ModuleType
+from typing import Any
 
 
-def install(distributed: ModuleType) -> None:
+def install(distributed: Any) -> None:
     """Make ``verl.utils.distributed.initialize_global_process_group_ray`` default to one gloo backend."""
     original = distributed.initialize_global_process_group_ray
 

@@ -1,7 +1,7 @@
 """Entry point (group ``verl.plugins``) that verl imports in every process; acts only when ``VERL_PLATFORM=cpu``.
 
-Everything heavy waits for the verl module it belongs to (:mod:`rdiverse_verl.cpu.after_import`), so a process that never
-trains or generates pays nothing. verl swallows a plug-in's errors at DEBUG level; leaving the process is the only way to be heard.
+Everything heavy waits for the verl module it belongs to, so a process that never trains or generates pays nothing. verl
+swallows a plug-in's errors at DEBUG level; leaving the process is the only way to be heard.
 """
 
 import os

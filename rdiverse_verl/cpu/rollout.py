@@ -14,7 +14,8 @@ from verl.workers.rollout.replica import RolloutMode, RolloutReplica
 from rdiverse_verl.cpu.config_check import check_rollout
 from rdiverse_verl.cpu.rollout_server import ServerLimits, TransformersServer
 from rdiverse_verl.cpu.router import REQUEST_TIMEOUT_S, answer
-from rdiverse_verl.errors import ConfigError
+from rdiverse_verl.errors import ConfigError, ServiceError
+from rdiverse_verl.seeds import derive_seed
 
 START_TIMEOUT_S = 120.0
 
@@ -47,7 +48,8 @@ class TransformersReplica(RolloutReplica):
         limits = ServerLimits(
             self.config.prompt_length, self.config.response_length, self.config.max_model_len, self.config.max_num_seqs
         )
-        server = (
+        seed = derive_seed(self.config.seed, "replica", self.replica_rank)
+        server: Any = (
             ray.remote(TransformersServer)
             .options(
                 name=server_name(self.replica_rank, kind) + self.name_suffix,
@@ -55,7 +57,7 @@ class TransformersReplica(RolloutReplica):
                 max_concurrency=self.max_concurrency,
                 scheduling_strategy=NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False),
             )
-            .remote(self.model_config.path, limits, self.config.seed, torch.get_num_threads())
+            .remote(self.model_config.path, limits, seed, torch.get_num_threads())
         )
         address = await answer(server.serve.remote(), START_TIMEOUT_S, f"the server of {self.model_config.path}")
         self.servers = [server]
@@ -90,8 +92,14 @@ class TransformersClient(BaseRollout):
                 "the transformers rollout takes full weights only: switch off LoRA and delta weight updates"
             )
         named_tensors = [(name, tensor.detach().cpu()) for name, tensor in weights]
-        server = ray.get_actor(server_name(self.replica_rank))
-        await answer(server.update_weights.remote(named_tensors, global_steps), REQUEST_TIMEOUT_S, "the rollout server")
+        name = server_name(self.replica_rank)
+        try:
+            server = ray.get_actor(name)
+        except ValueError as error:  # how Ray says that there is none, or none any more
+            raise ServiceError(f"rollout server {name} died; the log above has its last words") from error
+        await answer(
+            server.update_weights.remote(named_tensors, global_steps), REQUEST_TIMEOUT_S, f"rollout server {name}"
+        )
 
     async def resume(self, tags: list[str]) -> None:
         """Nothing was released."""

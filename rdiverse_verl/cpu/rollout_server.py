@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import ray
-
 from rdiverse_verl.cpu.options import SamplingOptions
 from rdiverse_verl.errors import ConfigError
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+LOOPBACK = "127.0.0.1"  # verl's router, the only client, runs on the same node
 
 
 @dataclass
@@ -69,13 +69,12 @@ class TransformersServer:
         self._admitting.set()
 
     async def serve(self) -> str:
-        """Open the HTTP side on a free port of this node's address; returns ``host:port``."""
+        """Open the HTTP side on a free port of the loopback address; returns ``host:port``."""
         from rdiverse_verl.cpu.server import serve_http
 
-        host = ray.util.get_node_ip_address()
-        listener = socket.create_server((host, 0), backlog=2048)
+        listener = socket.create_server((LOOPBACK, 0), backlog=2048)
         self._http = asyncio.create_task(serve_http(self.engine, self.model_path, listener))
-        return f"{host}:{listener.getsockname()[1]}"
+        return f"{LOOPBACK}:{listener.getsockname()[1]}"
 
     async def generate(
         self, prompt_ids: list[int], sampling_params: Mapping[str, Any], request_id: str, **media: Any

@@ -5,9 +5,11 @@ import os
 import re
 import subprocess
 import sys
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -22,10 +24,12 @@ DEADLINE_S = 300
 
 # Asks the served model for a greedy reply to the same prompt, twice, and rewards a response by its length.
 REWARD = """
+from pathlib import Path
+
 import httpx
 
 async def compute_score(data_source, solution_str, ground_truth, extra_info=None, reward_router_address=None, **kwargs):
-    score = {"score": min(len(solution_str), 16) / 16, "asked": 0.0}
+    score = min(len(solution_str), 16) / 16
     if reward_router_address is None:
         return score
     body = {"messages": [{"role": "user", "content": "say something"}], "max_tokens": 5, "temperature": 0}
@@ -33,7 +37,9 @@ async def compute_score(data_source, solution_str, ground_truth, extra_info=None
         replies = [(await client.post("/v1/chat/completions", json=body)).json() for _ in range(2)]
     first, second = (reply["choices"][0]["message"]["content"] for reply in replies)
     assert first == second, (first, second)
-    return score | {"asked": float(replies[0]["usage"]["completion_tokens"])}
+    with Path(__file__).with_name("asked.txt").open("a") as asked:
+        asked.write(f"{replies[0]['usage']['completion_tokens']}\\n")
+    return score
 """
 
 
@@ -45,8 +51,8 @@ class Run:
     steps: list[dict]
 
 
-def start_run(folder, model, gpus, reward_model_gpus, overrides):
-    data, reward, metrics = folder / "train.parquet", folder / "reward.py", folder / "metrics.jsonl"
+def verl_command(folder, model, gpus, reward_model_gpus, overrides):
+    data, reward = folder / "train.parquet", folder / "reward.py"
     rows = [
         {
             "data_source": "sums",
@@ -92,25 +98,45 @@ def start_run(folder, model, gpus, reward_model_gpus, overrides):
         overrides,
     ]
     arguments = [argument for tree in trees for argument in hydra_arguments(tree)]
-    environment = {**os.environ, **cpu_environment(), "VERL_FILE_LOGGER_PATH": str(metrics), "HF_HUB_OFFLINE": "1"}
+    return [sys.executable, "-m", "verl.trainer.main_ppo", *arguments]
+
+
+def start(command, folder):
+    environment = {"VERL_FILE_LOGGER_PATH": str(folder / "metrics.jsonl"), "HF_HUB_OFFLINE": "1"}
     with (folder / "log").open("w") as log:
-        child = subprocess.run(
-            [sys.executable, "-m", "verl.trainer.main_ppo", *arguments],
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env=environment,
-            cwd=folder,
-            timeout=DEADLINE_S,
-            check=False,
+        return subprocess.Popen(
+            command, stdout=log, stderr=subprocess.STDOUT, env=os.environ | cpu_environment() | environment, cwd=folder
         )
-    text = (folder / "log").read_text(errors="replace")
-    assert child.returncode == 0, text[-6000:]
-    return Run(folder, model, text, [json.loads(line)["data"] for line in metrics.read_text().splitlines()])
+
+
+def run_to_the_end(folder, *what):
+    with start(verl_command(folder, *what), folder) as child:
+        assert child.wait(timeout=DEADLINE_S) == 0, log_of(folder)[-6000:]
+    metrics = (folder / "metrics.jsonl").read_text()
+    return Run(folder, what[0], log_of(folder), [json.loads(line)["data"] for line in metrics.splitlines()])
+
+
+def log_of(folder):
+    return (folder / "log").read_text(errors="replace")
+
+
+def wait_for(condition, deadline_s):
+    end = time.monotonic() + deadline_s
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.2)
+
+
+def is_server(process):
+    try:
+        return process.cmdline()[0].startswith("ray::TransformersServer")
+    except (IndexError, psutil.NoSuchProcess, psutil.ZombieProcess):
+        return False
 
 
 @pytest.fixture(scope="module")
 def one_rank(tmp_path_factory, random_model):
-    return start_run(tmp_path_factory.mktemp("one"), random_model, 1, 0, {})
+    return run_to_the_end(tmp_path_factory.mktemp("one"), random_model, 1, 0, {})
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +145,7 @@ def two_ranks(tmp_path_factory, random_model):
     served = {
         "reward": {"reward_model": {"enable": True, "enable_resource_pool": True, "model_path": str(random_model)}}
     }
-    return start_run(tmp_path_factory.mktemp("two"), random_model, 2, 1, served)
+    return run_to_the_end(tmp_path_factory.mktemp("two"), random_model, 2, 1, served)
 
 
 @pytest.fixture(params=["one_rank", "two_ranks"])
@@ -158,12 +184,30 @@ def test_terminal_is_free_of_thread_count_warnings(run):
 
 
 def test_reward_function_reaches_the_served_model(two_ranks):
-    dumps = sorted((two_ranks.folder / "rollouts").glob("*.jsonl"))
+    asked = (two_ranks.folder / "asked.txt").read_text().split()
+    assert len(asked) == STEPS * PROMPTS * SAMPLES
+    assert {int(tokens) for tokens in asked} <= {1, 2, 3, 4, 5}
+
+
+def test_no_two_samples_of_a_prompt_share_their_random_numbers(run):
+    dumps = sorted((run.folder / "rollouts").glob("*.jsonl"))
     rows = [json.loads(line) for dump in dumps for line in dump.read_text().splitlines()]
-    assert len(rows) == STEPS * PROMPTS * SAMPLES
-    assert {row["asked"] for row in rows} <= {1.0, 2.0, 3.0, 4.0, 5.0}
+    replies = [(row["step"], row["input"], row["output"]) for row in rows if len(row["output"]) > 8]
+    assert len(replies) > len(rows) / 4
+    assert len(set(replies)) == len(replies)
 
 
 def test_each_rank_has_a_server_of_its_own(two_ranks):
-    servers = set(re.findall(r"TransformersServer pid=(\d+)", two_ranks.log))
-    assert len(servers) == 3  # two replicas of the policy and the served model
+    (addresses,) = re.findall(r"LLMServerManager: (\[.*\])", two_ranks.log)
+    assert len(set(re.findall(r"127\.0\.0\.1:\d+", addresses))) == 2
+
+
+def test_a_rollout_server_that_dies_ends_the_run_with_a_clear_error(tmp_path, random_model):
+    """SIGKILL to the server after the first step."""
+    command = verl_command(tmp_path, random_model, 1, 0, {"trainer": {"total_training_steps": 1000, "save_freq": -1}})
+    with start(command, tmp_path) as child:
+        wait_for(lambda: "step:1 " in log_of(tmp_path), DEADLINE_S)
+        (server,) = [p for p in psutil.Process(child.pid).children(recursive=True) if is_server(p)]
+        server.kill()
+        assert child.wait(timeout=60) != 0
+    assert re.search(r"rollout server \S+ died", log_of(tmp_path))
