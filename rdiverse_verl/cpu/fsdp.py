@@ -5,8 +5,16 @@ Only ``fsdp2``: FSDP1 refuses to broadcast the initial weights of modules that l
 
 from types import ModuleType
 
+from rdiverse_verl.verl_plugin.import_hook import after_import
+
 
 def install(engine: ModuleType) -> None:
     """Register ``FSDPEngineWithLMHead`` of the module ``verl.workers.engine`` for device ``cpu``."""
     register = engine.EngineRegistry.register(model_type="language_model", backend="fsdp2", device="cpu")
     register(engine.FSDPEngineWithLMHead)
+    after_import("verl.workers.engine.fsdp.transformer_impl", _offload_nothing)
+
+
+def _offload_nothing(module: ModuleType) -> None:
+    # verl moves a forward-only model (the KL reference) to pinned memory of the CPU, and only a GPU can pin it.
+    module.CPUOffloadPolicy = lambda **_: None
