@@ -93,6 +93,7 @@ def _become_worker(request: dict[str, Any], descriptors: list[int], connection: 
     for target, descriptor in enumerate(descriptors):
         os.dup2(descriptor, target)
         os.close(descriptor)
+    os.setsid()  # when a worker dies, Ray kills the rest of its process group
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     os.environ.clear()
     os.environ.update(request["environ"])

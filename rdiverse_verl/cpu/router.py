@@ -43,7 +43,7 @@ async def answer(reference: Any, timeout_s: float, who: str) -> Any:
     except asyncio.TimeoutError:
         raise ServiceError(f"{who} has not answered within {timeout_s:g} s; start the run again") from None
     except ray.exceptions.RayActorError as error:
-        raise ServiceError(f"{who} died: {error}") from error
+        raise ServiceError(f"{who} died: {str(error).splitlines()[0]}") from error
 
 
 class LeastLoadedRouter:
