@@ -1,5 +1,6 @@
 """What grading did in this process: verdicts by kind, layers used, latency, workers replaced."""
 
+import os
 import threading
 from collections import Counter, deque
 
@@ -40,3 +41,11 @@ def reset() -> None:
         _kinds.clear()
         _paths.clear()
         _latencies.clear()
+
+
+def _start_anew_in_child() -> None:
+    _lock.release()
+    reset()
+
+
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_start_anew_in_child)

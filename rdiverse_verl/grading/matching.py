@@ -1,5 +1,6 @@
 """How two answers match, in layers: written alike, refused by the screen, decided exactly, decided by a worker."""
 
+import os
 import threading
 from functools import lru_cache
 
@@ -74,3 +75,8 @@ def forget() -> None:
     _by_worker.cache_clear()
     with _hopeless_lock:
         _hopeless.clear()
+
+
+os.register_at_fork(
+    before=_hopeless_lock.acquire, after_in_parent=_hopeless_lock.release, after_in_child=_hopeless_lock.release
+)

@@ -36,7 +36,7 @@ def test_a_hung_worker_is_killed_and_replaced(pool, hang, alive):
     before = set(pool.pids())
     begun = time.monotonic()
     assert grade(f"\\boxed{{{hang}}}", "5").kind == "timeout"
-    assert time.monotonic() - begun < 2.5
+    assert time.monotonic() - begun < pool.limits.seconds + 0.5
     gone = before - set(pool.pids())
     assert len(gone) == 1
     assert wait_until(lambda: not any(map(alive, gone)))
@@ -45,7 +45,9 @@ def test_a_hung_worker_is_killed_and_replaced(pool, hang, alive):
 
 
 def test_after_four_hangs_and_a_kill_all_honest_answers_are_right(pool, hang, alive):
-    assert [grade(f"\\boxed{{{hang}+{k}}}", "5").kind for k in range(4)] == ["timeout"] * 4
+    with ThreadPoolExecutor(4) as threads:
+        hung = threads.map(lambda k: grade(f"\\boxed{{{hang}+{k}}}", "5"), range(4))
+    assert [verdict.kind for verdict in hung] == ["timeout"] * 4
     grade(*NEEDS_WORKER)
     victim = pool.pids()[-1]
     os.kill(victim, signal.SIGKILL)
@@ -57,16 +59,14 @@ def test_after_four_hangs_and_a_kill_all_honest_answers_are_right(pool, hang, al
     assert sum(map(alive, pool.pids())) <= 3
 
 
-def test_stopped_workers_cost_one_limit_each_and_no_more(pool):
+def test_a_stopped_worker_costs_one_limit_and_no_more(pool):
     with ThreadPoolExecutor(2) as threads:
         list(threads.map(lambda pair: grade(*pair), fresh_pairs(4)))
-    stopped = pool.pids()[1:]
-    for pid in stopped:
-        os.kill(pid, signal.SIGSTOP)
+    stopped = pool.pids()[-1]  # the next to be used
+    os.kill(stopped, signal.SIGSTOP)
     kinds = [grade(f"\\boxed{{\\sin x+{k}}}", f"\\cos x+{k}").kind for k in range(6)]
-    assert kinds.count("timeout") <= len(stopped)
-    assert kinds[len(stopped) :] == ["wrong"] * (6 - len(stopped))
-    assert not set(stopped) & set(pool.pids())
+    assert kinds == ["timeout"] + ["wrong"] * 5
+    assert stopped not in pool.pids()
 
 
 def test_a_worker_killed_at_work_is_not_the_answers_fault(pool):
@@ -86,7 +86,6 @@ def test_a_worker_killed_at_work_is_not_the_answers_fault(pool):
 
 
 def test_a_killed_nursery_is_replaced_with_its_workers(pool, alive):
-    grade(*NEEDS_WORKER)
     nursery, worker = pool.pids()[:2]
     os.kill(nursery, signal.SIGKILL)
     assert wait_until(lambda: not alive(worker))  # workers die with it
@@ -237,7 +236,7 @@ def test_counters(pool, hang):
     assert [counted[f"grader/{kind}"] for kind in ("correct", "wrong", "unparsable", "error", "timeout")] == [1] * 5
     assert counted["grader/path/pool"] == counted["grader/workers_replaced"] == 1
     assert counted["grader/latency_p50_s"] < 0.05
-    assert 2.0 <= counted["grader/latency_max_s"] < 2.5
+    assert 3.0 <= counted["grader/latency_max_s"] < 3.5
 
 
 def test_a_gold_that_is_no_text_is_a_clear_error():
