@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -24,9 +25,9 @@ HASHED = [
 ]
 
 COLUMNS = {  # key of an iteration's summary -> heading and format
-    "accuracy": ("Solver accuracy", ".1%"),
+    "accuracy": ("accuracy", ".1%"),
     "valid_rate": ("valid", ".1%"),
-    "mean_p_hat": ("mean p̂", ".2f"),
+    "mean_p_hat": ("p̂", ".2f"),
     "kept": ("kept", "d"),
     "clusters": ("clusters", ".1f"),
     "p_rep": ("P_rep", ".3f"),
@@ -65,10 +66,15 @@ def write_summary(run_dir: Path, settings: SelfPlay) -> dict[str, Any]:
 
 
 def print_summary(summary: dict[str, Any], console: Console) -> None:
-    table = Table(title=f"seed {summary['seed']}, digest {summary['digest'][:12]}")
-    table.add_column("iteration", justify="right")
+    table = Table(
+        title=f"seed {summary['seed']}, digest {summary['digest'][:12]}",
+        box=SIMPLE_HEAD,
+        padding=(0, 1),
+        pad_edge=False,
+    )
+    table.add_column("iter", justify="right", no_wrap=True)
     for heading, _ in COLUMNS.values():
-        table.add_column(heading, justify="right")
+        table.add_column(heading, justify="right", no_wrap=True)
     for row in summary["iterations"]:
         cells = [format(row[key], form) if row.get(key) is not None else "–" for key, (_, form) in COLUMNS.items()]
         table.add_row(str(row["iteration"]), *cells)
