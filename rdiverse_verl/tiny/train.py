@@ -22,7 +22,7 @@ from rdiverse_verl.tiny.model import model_config
 from rdiverse_verl.tiny.scores import format_scores, score
 from rdiverse_verl.tiny.tokenizer import build_tokenizer
 
-STEPS = 1300
+STEPS = 900
 SEQUENCES_PER_SHARE = 4
 MUON_LEARNING_RATE = 0.02
 ADAMW_LEARNING_RATE = 5e-3
