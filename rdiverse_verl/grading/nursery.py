@@ -1,7 +1,8 @@
 """A process that has sympy loaded and forks workers on request, so that a killed one is replaced in milliseconds.
 
-It talks to its owner over one socket: ``F`` with a socket attached forks a worker that serves that socket, ``K`` with a
-pid ends one. It ends, and its workers with it, when its owner is gone. One thread, no locks: safe to fork.
+It talks to its owner over one socket: ``F`` with a socket attached forks a worker that serves that socket; ``K`` with a
+pid ends one, without a reply. It ends, and its workers with it, when its owner is gone. One thread, no locks: it may
+fork.
 """
 
 import ctypes
@@ -46,7 +47,6 @@ def main(control_fd: str, seconds: str, mebibytes: str) -> None:
                 control.sendall(REPLY.pack(_fork(control, sockets[0], children, float(seconds), int(mebibytes))))
             else:
                 _end(pid, children)
-                control.sendall(REPLY.pack(pid))
     finally:
         for pid in tuple(children):
             _end(pid, children)

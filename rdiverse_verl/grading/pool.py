@@ -174,11 +174,12 @@ class _Nursery:
         """A new worker, or ServiceError."""
         ours, theirs = socket.socketpair()
         with theirs:
-            return _Worker(self._request(b"F", 0, theirs.fileno()), ours)
+            self._send(b"F", 0, theirs.fileno())
+        return _Worker(self._receive(), ours)
 
     def kill(self, pid: int) -> None:
-        """End a worker."""
-        self._request(b"K", pid)
+        """End a worker, without waiting until it is gone."""
+        self._send(b"K", pid)
 
     def close(self) -> None:
         """End this process; its workers end with it."""
@@ -189,12 +190,11 @@ class _Nursery:
             self.process.kill()
             self.process.wait()
 
-    def _request(self, request: bytes, pid: int, *attached: int) -> int:
+    def _send(self, request: bytes, pid: int, *attached: int) -> None:
         try:
             socket.send_fds(self.control, [REQUEST.pack(request, pid)], attached)
-        except OSError:
+        except OSError:  # it is gone, which the next fork finds out
             self.process.kill()
-        return self._receive()
 
     def _receive(self) -> int:
         try:
