@@ -2,11 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast, get_args
 
 import typer
 
-from rdiverse_verl.errors import RdiverseError
+from rdiverse_verl.errors import ConfigError, RdiverseError
 
 app = typer.Typer(
     help="R-Diverse, ExTra and DRA-GRPO on stock verl.",
@@ -52,11 +52,18 @@ def grade(
     jsonl: Annotated[Path, typer.Option(help='Lines of {"prediction": ..., "gold": ...}.')],
     out: Annotated[Path | None, typer.Option("-o", "--out", help="Where verdict lines go.")] = None,
     stats: Annotated[bool, typer.Option("--stats", help="Print counters on standard error.")] = False,
+    form: Annotated[
+        str,
+        typer.Option(help="Where the answer is: box (the last), line (also 'Answer:'), bare (also the whole text)."),
+    ] = "bare",
 ) -> None:
     """Grade predictions; one verdict line each, in the same order."""
     from rdiverse_verl.grading.command import grade_file
+    from rdiverse_verl.grading.extraction import Form
 
-    grade_file(jsonl, out, stats)
+    if form not in get_args(Form):
+        raise ConfigError(f"--form {form!r} is none of {', '.join(get_args(Form))}")
+    grade_file(jsonl, out, stats, cast(Form, form))
 
 
 @data.command()

@@ -1,4 +1,4 @@
-"""Typed settings: one home and one default for every key, and an error that names the nearest key for an unknown one."""
+"""Typed settings: one home and one default for every key, and errors that name the nearest key for an unknown one."""
 
 import difflib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Look at this machine before a run does: what is installed, what verl really registers, what Ray and the disk allow."""
+"""Look at this machine before a run does: what is installed, what verl really registers, whether Ray starts."""
 
 import json
 import os

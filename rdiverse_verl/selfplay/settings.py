@@ -131,9 +131,9 @@ class SelfPlay(Settings):
         ranks = self.devices * self.nodes
         for name, training in (("challenger", self.challenger), ("solver", self.solver)):
             samples = training.prompts_per_update * training.samples_per_prompt
-            if samples % ranks:
+            if samples % (ranks * training.samples_per_device):
                 raise ValueError(
                     f"{name}: prompts_per_update * samples_per_prompt = {samples} is no multiple of "
-                    f"devices={self.devices} * nodes={self.nodes}"
+                    f"devices={self.devices} * nodes={self.nodes} * samples_per_device={training.samples_per_device}"
                 )
         return self

@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -66,12 +65,7 @@ def write_summary(run_dir: Path, settings: SelfPlay) -> dict[str, Any]:
 
 
 def print_summary(summary: dict[str, Any], console: Console) -> None:
-    table = Table(
-        title=f"seed {summary['seed']}, digest {summary['digest'][:12]}",
-        box=SIMPLE_HEAD,
-        padding=(0, 1),
-        pad_edge=False,
-    )
+    table = Table(title=f"seed {summary['seed']}, digest {summary['digest'][:12]}", box=None, padding=(0, 1))
     table.add_column("iter", justify="right", no_wrap=True)
     for heading, _ in COLUMNS.values():
         table.add_column(heading, justify="right", no_wrap=True)

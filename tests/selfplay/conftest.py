@@ -15,9 +15,11 @@ SHORT = [
     "challenger.steps=2",
     "challenger.prompts_per_step=8",
     "challenger.prompts_per_update=8",
+    "challenger.samples_per_device=32",
     "solver.steps=2",
     "solver.prompts_per_step=16",
     "solver.prompts_per_update=16",
+    "solver.samples_per_device=80",
     "generate.questions=96",
     "evaluate.limit=40",
 ]
