@@ -93,7 +93,7 @@ def command(arguments: argparse.Namespace, folder: Path) -> list[str]:
 
 
 def watch(command: list[str], folder: Path) -> tuple[dict[str, float], dict[int, Seen], list[dict[str, float]]]:
-    """Run the command; returns when each landmark came, the processes as of the first step's end, the steps' metrics."""
+    """Run the command; returns each landmark's time, the processes as of the first step's end, the steps' metrics."""
     log, metrics = folder / "log", folder / "metrics.jsonl"
     environment = {**os.environ, **cpu_environment(), "VERL_FILE_LOGGER_PATH": str(metrics), "PYTHONUNBUFFERED": "1"}
     landmarks: dict[str, float] = {}

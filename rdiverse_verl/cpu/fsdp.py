@@ -4,6 +4,7 @@ Only ``fsdp2``: FSDP1 refuses to broadcast the initial weights of modules that l
 """
 
 from types import ModuleType
+from typing import Any
 
 from rdiverse_verl.verl_plugin.import_hook import after_import
 
@@ -15,6 +16,6 @@ def install(engine: ModuleType) -> None:
     after_import("verl.workers.engine.fsdp.transformer_impl", _offload_nothing)
 
 
-def _offload_nothing(module: ModuleType) -> None:
+def _offload_nothing(module: Any) -> None:
     # verl moves a forward-only model (the KL reference) to pinned memory of the CPU, and only a GPU can pin it.
     module.CPUOffloadPolicy = lambda **_: None

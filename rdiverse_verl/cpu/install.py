@@ -6,6 +6,7 @@ import sys
 import torch
 
 from rdiverse_verl.cpu import fork_server
+from rdiverse_verl.cpu.overrides import cpu_environment
 from rdiverse_verl.verl_plugin.import_hook import after_import
 
 DRIVER = "verl.trainer.main_ppo"
@@ -18,9 +19,9 @@ def install() -> None:
     from rdiverse_verl.cpu.platform import CpuPlatform
 
     PlatformRegistry.register("cpu")(CpuPlatform)
+    _fix_thread_count()
     if DRIVER in sys.orig_argv:
         fork_server.start()
-    _fix_thread_count()
     after_import("verl.utils.config", _check_config)
     after_import("verl.utils.distributed", _process_group)
     after_import("verl.workers.engine", _engine)
@@ -29,8 +30,10 @@ def install() -> None:
 
 
 def _fix_thread_count() -> None:
-    # Ray gives its workers thread counts by their CPU share, and a sum's rounding depends on that count.
-    torch.set_num_threads(int(os.environ.get("RDIVERSE_CPU_THREADS", "1")))
+    # A sum's rounding depends on the number of threads, and Ray chooses one for each worker unless it inherits one.
+    for name, value in cpu_environment().items():
+        os.environ.setdefault(name, value)
+    torch.set_num_threads(int(os.environ["OMP_NUM_THREADS"]))
 
 
 def _check_config(module) -> None:

@@ -17,6 +17,7 @@ SYMBOLS = [
     ("verl.utils.distributed", "initialize_global_process_group_ray", ["timeout_second", "backend"]),
     ("verl.workers.engine", "FSDPEngineWithLMHead", None),
     ("verl.workers.engine", "EngineRegistry.register", ["model_type", "backend", "device"]),
+    ("verl.workers.engine.fsdp.transformer_impl", "CPUOffloadPolicy", None),
     ("verl.workers.rollout.base", "_ROLLOUT_REGISTRY", None),
     ("verl.workers.rollout.base", "BaseRollout.__init__", ["config", "model_config", "device_mesh"]),
     ("verl.workers.rollout.base", "BaseRollout.update_weights", ["weights", "wire_format"]),
