@@ -38,7 +38,7 @@ def train(work: Work, differences: Tree, training: Training, shown: dict[str, st
         ServiceError: verl ended with an error, or one step took longer than ``training.step_timeout_s``.
     """
     write_verl_config(work.folder / CONFIG, differences)
-    repair_checkpoints(work.folder / CHECKPOINTS)
+    repair_checkpoints(work.folder / CHECKPOINTS, work.log)
     attempt = len(list(work.log.glob("verl.*.log"))) + 1
     metrics = work.log / f"metrics.{attempt}.jsonl"
     log = work.log / f"verl.{attempt}.log"
@@ -71,18 +71,26 @@ def checkpointed_step(folder: Path) -> int:
     return int(tracker.read_text()) if tracker.is_file() else 0
 
 
-def repair_checkpoints(checkpoints: Path) -> None:
-    """Drop what an interrupted save left. verl writes a step's data.pt last but one, and its tracker last."""
+def repair_checkpoints(checkpoints: Path, logs: Path) -> None:
+    """Go back to the last step that is both saved whole and logged; drop what an interrupted save left.
+
+    verl writes a step's data.pt last but one and its tracker last, and logs the step's metrics after that.
+    """
     tracker = checkpoints / TRACKER
-    if (
-        tracker.is_file() and not tracker.read_text().strip().isdigit()
-    ):  # killed while writing it: the save before was whole
-        saved = [_step(folder) for folder in checkpoints.glob("global_step_*") if (folder / "data.pt").is_file()]
-        write_atomic(tracker, str(max(saved, default=0)))
-    last = checkpointed_step(checkpoints.parent)
+    if not checkpoints.is_dir():
+        return
+    logged = _logged(logs)
+    written = tracker.read_text().strip() if tracker.is_file() else "0"
+    whole = int(written) if written.isdigit() else None  # None: killed in that write, so every data.pt is whole
+    saved = [_step(folder) for folder in checkpoints.glob("global_step_*") if (folder / "data.pt").is_file()]
+    usable = [step for step in saved if (whole is None or step <= whole) and set(range(1, step + 1)) <= logged.keys()]
+    last = max(usable, default=0)
+    write_atomic(tracker, str(last))
     for folder in checkpoints.glob("global_step_*"):
         if _step(folder) > last:
             shutil.rmtree(folder)
+    if last == 0:
+        tracker.unlink()
 
 
 def _step(folder: Path) -> int:
@@ -130,15 +138,21 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
             yield json.loads(line)
 
 
-def all_steps(folder: Path, steps: int) -> list[dict[str, Any]]:
-    """Steps 1..n over all attempts; a later attempt repeats what was not checkpointed, and counts."""
-    found: dict[int, dict[str, Any]] = {}
-    for path in sorted(folder.glob("metrics.*.jsonl"), key=lambda path: int(path.suffixes[0][1:])):
-        found.update({record["step"]: record for record in _records(path)})
+def all_steps(logs: Path, steps: int) -> list[dict[str, Any]]:
+    """Steps 1..n over all attempts; raises ServiceError if one is missing."""
+    found = _logged(logs)
     missing = [step for step in range(1, steps + 1) if step not in found]
     if missing:
-        raise ServiceError(f"verl ended without metrics for step(s) {missing}; its logs are in {folder}")
+        raise ServiceError(f"verl ended without metrics for step(s) {missing}; its logs are in {logs}")
     return [found[step] for step in range(1, steps + 1)]
+
+
+def _logged(logs: Path) -> dict[int, dict[str, Any]]:
+    """Each step's record; a later attempt repeats what was not checkpointed, and counts."""
+    found: dict[int, dict[str, Any]] = {}
+    for path in sorted(logs.glob("metrics.*.jsonl"), key=lambda path: int(path.suffixes[0][1:])):
+        found.update({record["step"]: record for record in _records(path)})
+    return found
 
 
 def explain(log: Path) -> str:

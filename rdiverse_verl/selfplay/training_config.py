@@ -109,7 +109,7 @@ def _common(work: Work, training: Training, model: str, data: Path) -> Tree:
             "total_training_steps": training.steps,
             "total_epochs": training.steps,  # an epoch has at least one step
             "save_freq": training.save_every,
-            "max_actor_ckpt_to_keep": 1,
+            "max_actor_ckpt_to_keep": 2,  # the last may be saved, but not yet logged, when a run is killed
             "test_freq": -1,
             "val_before_train": False,
             "n_gpus_per_node": work.settings.devices,

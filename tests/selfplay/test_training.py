@@ -24,36 +24,54 @@ def steps_left(folder: Path) -> set[str]:
     return {path.name for path in (folder / training.CHECKPOINTS).glob("global_step_*")}
 
 
+def metrics(folder: Path, attempt: int, steps: dict[int, float], tail: str = "") -> None:
+    lines = "".join(json.dumps({"step": step, "data": {"reward": value}}) + "\n" for step, value in steps.items())
+    (folder / f"metrics.{attempt}.jsonl").write_text(lines + tail)
+
+
+def repair(folder: Path) -> None:
+    training.repair_checkpoints(folder / training.CHECKPOINTS, folder)
+
+
 def test_a_save_that_was_interrupted_is_dropped(tmp_path: Path) -> None:
+    metrics(tmp_path, 1, {1: 0.1})
     checkpoint(tmp_path, 1)
     checkpoint(tmp_path, 2, whole=False)
     tracker(tmp_path).write_text("1")
-    training.repair_checkpoints(tmp_path / training.CHECKPOINTS)
+    repair(tmp_path)
     assert steps_left(tmp_path) == {"global_step_1"}
     assert training.checkpointed_step(tmp_path) == 1
 
 
 @pytest.mark.parametrize("content", ["", "\0"])
 def test_a_tracker_cut_off_while_it_was_written_names_the_last_whole_save(tmp_path: Path, content: str) -> None:
+    metrics(tmp_path, 1, {1: 0.1, 2: 0.2})
     checkpoint(tmp_path, 1)
     checkpoint(tmp_path, 2)
     checkpoint(tmp_path, 3, whole=False)
     tracker(tmp_path).write_text(content)
-    training.repair_checkpoints(tmp_path / training.CHECKPOINTS)
+    repair(tmp_path)
     assert training.checkpointed_step(tmp_path) == 2
     assert steps_left(tmp_path) == {"global_step_1", "global_step_2"}
 
 
+@pytest.mark.parametrize(("logged", "last"), [({}, 0), ({1: 0.1}, 1)])
+def test_a_step_saved_but_not_logged_is_done_again(tmp_path: Path, logged: dict[int, float], last: int) -> None:
+    metrics(tmp_path, 1, logged, tail='{"step": 2, "da')
+    checkpoint(tmp_path, 1)
+    checkpoint(tmp_path, 2)
+    tracker(tmp_path).write_text("2")
+    repair(tmp_path)
+    assert training.checkpointed_step(tmp_path) == last
+    assert steps_left(tmp_path) == {f"global_step_{step}" for step in logged}
+
+
 def test_without_a_tracker_nothing_was_saved(tmp_path: Path) -> None:
-    checkpoint(tmp_path, 1, whole=False)
-    training.repair_checkpoints(tmp_path / training.CHECKPOINTS)
+    metrics(tmp_path, 1, {1: 0.1})
+    checkpoint(tmp_path, 1)
+    repair(tmp_path)
     assert training.checkpointed_step(tmp_path) == 0
     assert steps_left(tmp_path) == set()
-
-
-def metrics(folder: Path, attempt: int, steps: dict[int, float], tail: str = "") -> None:
-    lines = "".join(json.dumps({"step": step, "data": {"reward": value}}) + "\n" for step, value in steps.items())
-    (folder / f"metrics.{attempt}.jsonl").write_text(lines + tail)
 
 
 def test_later_attempts_win_and_a_cut_off_line_is_not_read(tmp_path: Path) -> None:
