@@ -95,6 +95,7 @@ def _become_worker(request: dict[str, Any], descriptors: list[int], connection: 
         os.close(descriptor)
     os.setsid()  # when a worker dies, Ray kills the rest of its process group
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     os.environ.clear()
     os.environ.update(request["environ"])
     os.chdir(request["folder"])
@@ -115,10 +116,15 @@ def _import(modules: Iterable[str]) -> None:
 def main() -> None:
     listener, driver, path = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), Path(sys.argv[3])
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the workers' exit codes
-    _import(LIBRARIES)
-    serve(listener, driver)
-    path.unlink()
-    path.parent.rmdir()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    server = os.getpid()
+    try:
+        _import(LIBRARIES)
+        serve(listener, driver)
+    finally:
+        if os.getpid() == server:  # a worker comes through here too, at its end
+            path.unlink()
+            path.parent.rmdir()
 
 
 if __name__ == "__main__":
