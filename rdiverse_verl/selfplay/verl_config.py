@@ -32,8 +32,9 @@ OPEN = (
 
 def write_verl_config(path: Path, differences: Tree, base: str = "ppo_trainer") -> None:
     """Write a primary config for verl's hydra entry point."""
+    logs = {"output_subdir": None, "run": {"dir": str(path.parent / "logs")}}
     header = {
-        "hydra": {"searchpath": ["pkg://verl.trainer.config"], "output_subdir": None, "run": {"dir": str(path.parent)}},
+        "hydra": {"searchpath": ["pkg://verl.trainer.config"], **logs},
         "defaults": [base, "_self_"],
     }
     path.write_text(yaml.safe_dump({**header, **differences}, sort_keys=False), encoding="utf-8")
