@@ -1,10 +1,10 @@
 """Where the time of starting one training run goes, process by process.
 
-Runs two GRPO steps of stock verl on the CPU and watches its process tree. For each process: when it appeared, the CPU
+Runs four GRPO steps of 64 samples on the CPU and watches the process tree. For each process: when it appeared, the CPU
 seconds it has used by the end of the first step, and its memory. On idle cores the start cannot be shorter than the CPU
 seconds of all processes divided by the cores.
 
-    python benchmarks/startup.py --model DIR [--gpus N] [key=value ...]
+    python benchmarks/startup.py [--model DIR] [--gpus N] [key=value ...]
 """
 
 import argparse
@@ -23,6 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rdiverse_verl.cpu.overrides import Tree, cpu_environment, cpu_overrides, hydra_arguments
+from rdiverse_verl.tiny import base_model_path
 
 LANDMARKS = {
     "verl.trainer.main_ppo imported": r"validate_config\] All",
@@ -35,6 +36,11 @@ LANDMARKS = {
     "second step done": r"step:2 ",
 }
 FIRST_STEP = "first step done"
+REWARD = """
+def compute_score(solution_str, **kwargs):
+    right = float(len(solution_str) % 2)
+    return {"score": right, "acc": right, "parsed": 1.0}
+"""
 
 
 @dataclass
@@ -49,7 +55,7 @@ class Seen:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--model", type=Path, default=base_model_path())
     parser.add_argument(
         "--gpus", type=int, default=1, help="virtual GPUs, one training rank and one rollout replica each"
     )
@@ -72,7 +78,7 @@ def command(arguments: argparse.Namespace, folder: Path) -> list[str]:
         for n in range(32)
     ]
     pq.write_table(pa.Table.from_pylist(rows), data)
-    reward.write_text("def compute_score(solution_str, **kwargs):\n    return float(len(solution_str) % 2)\n")
+    reward.write_text(REWARD)
     tree: list[Tree] = [
         cpu_overrides(arguments.gpus),
         {
@@ -81,12 +87,18 @@ def command(arguments: argparse.Namespace, folder: Path) -> list[str]:
             "actor_rollout_ref": {
                 "model": {"path": str(arguments.model)},
                 "actor": {"ppo_mini_batch_size": 16, "ppo_micro_batch_size_per_gpu": 64},
-                "rollout": {"n": 4, "response_length": 32, "log_prob_micro_batch_size_per_gpu": 64},
+                "rollout": {
+                    "n": 4,
+                    "response_length": 32,
+                    "log_prob_micro_batch_size_per_gpu": 64,
+                    "agent": {"default_agent_loop": "rdiverse_single_turn"},
+                },
             },
             "reward": {"custom_reward_function": {"path": str(reward)}},
-            "trainer": {"total_training_steps": 2, "val_before_train": False, "resume_mode": "disable"},
+            "trainer": {"total_training_steps": 4, "val_before_train": False, "resume_mode": "disable"},
         },
         {"trainer": {"logger": ["console", "file"], "default_local_dir": str(folder / "checkpoints")}},
+        {"trainer": {"v1": {"trainer_mode": "rdiverse_solver"}}},
     ]
     hydra = [argument for part in tree for argument in hydra_arguments(part)]
     return [sys.executable, "-m", "verl.trainer.main_ppo", *hydra, *arguments.overrides]
