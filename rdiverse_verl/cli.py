@@ -120,6 +120,9 @@ def main() -> None:
     except RdiverseError as error:
         print(f"rdiverse: {error}", file=sys.stderr)
         raise SystemExit(2) from error
+    except OSError as error:  # a full disk, a folder that may not be written
+        print(f"rdiverse: {error}", file=sys.stderr)
+        raise SystemExit(2) from error
     except KeyboardInterrupt:
         print("rdiverse: stopped; the same command continues", file=sys.stderr)
         raise SystemExit(130) from None

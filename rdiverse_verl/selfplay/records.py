@@ -12,7 +12,7 @@ Record = dict[str, Any]
 def write_records(path: Path, records: list[Record]) -> None:
     with path.open("w", encoding="utf-8") as handle:
         for record in records:
-            handle.write(json.dumps(record, ensure_ascii=False) + "\n")
+            handle.write(json.dumps(record) + "\n")
 
 
 def read_records(path: Path) -> list[Record]:

@@ -83,7 +83,7 @@ def _wait_until_healthy(endpoint: Endpoint, process: subprocess.Popen[bytes], ti
                 f"the server of {endpoint.model} ended with code {process.returncode}: {last_line(endpoint.log)}"
             )
         try:
-            if httpx.get(f"{endpoint.url}/health", timeout=5).is_success:
+            if httpx.get(f"{endpoint.url}/health", timeout=5, trust_env=False).is_success:
                 return
         except httpx.TransportError:
             pass  # not listening yet

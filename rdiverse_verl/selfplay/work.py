@@ -85,9 +85,9 @@ class Work:
 
 
 def locate(name: str, key: str) -> str:
-    """A path inside an installed package for ``pkg://package/path``; any other name as it is. Raises ConfigError."""
+    """An absolute path, also for ``pkg://package/path``; a name that is no path as it is. Raises ConfigError."""
     if not name.startswith(PACKAGED):
-        return name
+        return str(Path(name).absolute()) if Path(name).exists() else name
     package, _, inside = name.removeprefix(PACKAGED).partition("/")
     spec = find_spec(package)
     if spec is None or not spec.submodule_search_locations:

@@ -58,15 +58,26 @@ class ServedModel:
                 problem = f"cannot be reached ({type(error).__name__}: {error})"
                 continue
             if response.is_success:
-                return [_reply(choice) for choice in response.json()["choices"]]
+                return self._replies(response, sampling.get("n", 1))
             problem = f"refused a request (HTTP {response.status_code}: {response.text[:300]})"
             if response.status_code not in BUSY:
                 break
         raise self._error(f"{problem}; gave up after {time.monotonic() - started:.1f} s")
+
+    def _replies(self, response: httpx.Response, wanted: int) -> list[Reply]:
+        try:
+            replies = [_reply(choice) for choice in response.json()["choices"]]
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._error(f"answered with what is no chat completion: {response.text[:300]!r}") from error
+        if len(replies) != wanted:
+            raise self._error(f"gave {len(replies)} replies where {wanted} were asked for")
+        return replies
 
     def _error(self, problem: str) -> ServiceError:
         return ServiceError(f"the {self.role} ({self.model}) at {self.url} {problem}")
 
 
 def _reply(choice: dict[str, Any]) -> Reply:
-    return Reply(choice["message"]["content"] or "", choice.get("finish_reason") == "length")
+    text = choice["message"]["content"] or ""
+    # half of a surrogate pair is valid JSON, but can be written to no file
+    return Reply(text.encode("utf-8", "replace").decode("utf-8"), choice.get("finish_reason") == "length")

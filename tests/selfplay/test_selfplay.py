@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import signal
+import sqlite3
 import subprocess
 import time
 from collections.abc import Callable
@@ -100,6 +102,22 @@ def test_an_output_changed_by_hand_is_refused_by_name(finished: Path, output: st
         assert f"{path} has changed" in done.stderr
     finally:
         path.write_bytes(whole)
+
+
+@pytest.mark.parametrize("damage", ["gone", "forgotten"])
+def test_a_memory_that_is_not_the_runs_own_is_refused(finished: Path, damage: str, selfplay_command: Command) -> None:
+    memory, aside = finished / "memory.sqlite", finished / "memory.aside"
+    memory.rename(aside)
+    if damage == "forgotten":
+        shutil.copy(aside, memory)
+        with sqlite3.connect(memory) as connection:
+            connection.execute("DELETE FROM rows WHERE iteration = 1")
+    try:
+        done = subprocess.run(selfplay_command(finished), capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert f"{memory} is {'gone' if damage == 'gone' else 'not what iteration 2 left'}" in done.stderr
+    finally:
+        aside.replace(memory)
 
 
 # Where the driver is killed: as soon as the file exists. The last one leaves a phase done and the next not begun.

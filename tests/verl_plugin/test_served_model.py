@@ -97,5 +97,22 @@ def test_a_refused_request_is_not_repeated():
 
 def test_a_busy_service_is_asked_again():
     with server([(503, {}), (200, TWO)]) as (url, asked):
-        assert len(ask(url)) == 2
+        assert len(ask(url, n=2)) == 2
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize("body", [{}, {"choices": None}, {"choices": [{"text": "no message"}]}, ["a list"]])
+def test_an_answer_that_is_no_chat_completion_is_one_error(body):
+    with server([(200, body)]) as (url, _), pytest.raises(ServiceError, match="what is no chat completion"):
+        ask(url)
+
+
+def test_fewer_replies_than_asked_for_are_an_error_and_not_a_smaller_vote():
+    with server([(200, TWO)]) as (url, _), pytest.raises(ServiceError, match="gave 2 replies where 10 were asked for"):
+        ask(url, n=10)
+
+
+def test_half_a_surrogate_pair_is_replaced():
+    broken = {"choices": [{"message": {"content": "a\ud800b"}, "finish_reason": "stop"}]}
+    with server([(200, broken)]) as (url, _):
+        assert ask(url) == [Reply("a?b", False)]
