@@ -1,3 +1,3 @@
-"""R-Diverse, ExTra and DRA-GRPO as plug-ins for verl."""
+"""Self-play and diversity methods for reasoning models, as plug-ins for verl."""
 
 __version__ = "0.1.0"

@@ -9,7 +9,7 @@ import typer
 from rdiverse_verl.errors import ConfigError, RdiverseError
 
 app = typer.Typer(
-    help="R-Diverse, ExTra and DRA-GRPO on stock verl.",
+    help="Self-play and diversity methods on stock verl.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -3,11 +3,15 @@
 One row each. A row that fails after a change of verl's version names what to look at before anything is run.
 """
 
+import ast
 import importlib
 import inspect
 from functools import reduce
+from pathlib import Path
 
 import pytest
+
+import rdiverse_verl
 
 # module, attribute, parameters that we pass or override (None: the attribute only has to exist)
 SYMBOLS = [
@@ -31,6 +35,33 @@ SYMBOLS = [
     ("verl.workers.rollout.router", "get_router_handle", ["servers", "router_config_path"]),
     ("verl.trainer.ppo.v1.replay_buffer", "ReplayBuffer.__init__", ["poll_interval"]),
     ("ray._private.workers.default_worker", "parser", None),
+    # self-play's trainers, agent loop and reward manager
+    ("verl", "DataProto.__getitem__", ["item"]),
+    ("verl.trainer.ppo.v1.trainer_base", "register_trainer", ["name"]),
+    ("verl.trainer.ppo.v1.trainer_base", "TRAINER_REGISTRY", None),
+    ("verl.trainer.ppo.v1.trainer_sync", "PPOTrainerSync.__init__", ["config"]),
+    ("verl.trainer.ppo.v1.trainer_sync", "PPOTrainerSync._next_train_batch", ["num_prompts"]),
+    ("verl.trainer.ppo.v1.trainer_sync", "PPOTrainerSync._balance_batch", ["batch", "metrics"]),
+    ("verl.trainer.ppo.v1.trainer_sync", "PPOTrainerSync._dump_generations", ["reward_extra_infos_dict"]),
+    ("verl.experimental.agent_loop.agent_loop", "AgentLoopOutput", None),
+    ("verl.experimental.agent_loop.agent_loop", "register", ["agent_name"]),
+    ("verl.experimental.agent_loop.agent_loop", "_agent_loop_registry", None),
+    (
+        "verl.experimental.agent_loop.single_turn_agent_loop",
+        "SingleTurnAgentLoop.run",
+        ["sampling_params", "priority", "kwargs"],
+    ),
+    ("verl.experimental.reward_loop.reward_manager", "register", ["name"]),
+    ("verl.experimental.reward_loop.reward_manager.registry", "REWARD_MANAGER", None),
+    (
+        "verl.experimental.reward_loop.reward_manager.base",
+        "RewardManagerBase.__init__",
+        ["config", "tokenizer", "compute_score"],
+    ),
+    ("verl.experimental.reward_loop.reward_manager.base", "RewardManagerBase.run_single", ["data"]),
+    ("verl.single_controller.ray", "RayResourcePool", None),
+    ("verl.utils.tensordict_utils", "assign_non_tensor_stack", ["tensor_dict", "key", "val"]),
+    ("verl.trainer.main_ppo", "main", None),
 ]
 
 # key, verl's default where we rely on it (...: any)
@@ -85,6 +116,42 @@ CONFIG_KEYS = [
     ("reward.reward_model.rollout.prompt_length", ...),
     ("reward.reward_model.rollout.response_length", ...),
     ("transfer_queue.backend.SimpleStorage.num_data_storage_units", ...),
+    ("algorithm.adv_estimator", ...),
+    ("data.train_files", ...),
+    ("data.val_files", ...),
+    ("data.train_batch_size", ...),
+    ("data.max_prompt_length", ...),
+    ("data.max_response_length", ...),
+    ("data.truncation", "error"),
+    ("data.seed", None),
+    ("actor_rollout_ref.actor.ppo_mini_batch_size", ...),
+    ("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu", ...),
+    ("actor_rollout_ref.actor.use_kl_loss", ...),
+    ("actor_rollout_ref.actor.kl_loss_coef", ...),
+    ("actor_rollout_ref.actor.kl_loss_type", ...),
+    ("actor_rollout_ref.actor.clip_ratio_low", ...),
+    ("actor_rollout_ref.actor.clip_ratio_high", ...),
+    ("actor_rollout_ref.actor.clip_ratio_c", 3.0),
+    ("actor_rollout_ref.actor.optim.lr", ...),
+    ("actor_rollout_ref.actor.optim.weight_decay", ...),
+    ("actor_rollout_ref.ref.log_prob_micro_batch_size_per_gpu", ...),
+    ("actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu", ...),
+    ("actor_rollout_ref.rollout.n", ...),
+    ("actor_rollout_ref.rollout.temperature", ...),
+    ("actor_rollout_ref.rollout.top_p", ...),
+    ("actor_rollout_ref.rollout.agent.default_agent_loop", ...),
+    ("reward.custom_reward_function.name", ...),
+    ("reward.reward_manager.name", ...),
+    ("trainer.total_training_steps", ...),
+    ("trainer.total_epochs", ...),
+    ("trainer.save_freq", ...),
+    ("trainer.max_actor_ckpt_to_keep", None),
+    ("trainer.test_freq", ...),
+    ("trainer.val_before_train", ...),
+    ("trainer.logger", ...),
+    ("trainer.default_local_dir", ...),
+    ("trainer.rollout_data_dir", None),
+    ("trainer.resume_mode", "auto"),
     ("ray_kwargs.ray_init.num_cpus", ...),
     ("ray_kwargs.ray_init.runtime_env.py_executable", None),
 ]
@@ -159,3 +226,15 @@ def test_router_has_every_method_of_verls_protocol():
     methods = [name for name, _ in inspect.getmembers(RequestLoadBalancer, inspect.isfunction) if name[0] != "_"]
     assert len(methods) >= 8
     assert [name for name in methods if not hasattr(LeastLoadedRouter, name)] == []
+
+
+def test_every_import_from_verl_has_a_row():
+    known = {(module, attribute.split(".")[0]) for module, attribute, _ in SYMBOLS}
+    imported = set()
+    for path in Path(rdiverse_verl.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "verl":
+                imported |= {(node.module, alias.name) for alias in node.names}
+    modules = {module for module, _ in known}
+    missing = [(module, name) for module, name in imported - known if f"{module}.{name}" not in modules]
+    assert not missing, f"add a row for {sorted(missing)}"
