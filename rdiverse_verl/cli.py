@@ -44,7 +44,12 @@ def selfplay(
     from rdiverse_verl.selfplay.driver import run_selfplay
     from rdiverse_verl.selfplay.settings import SelfPlay
 
-    run_selfplay(load_settings(SelfPlay, config, overrides), run_dir.absolute(), stop_after)
+    settings = load_settings(SelfPlay, config, overrides)
+    try:
+        run_selfplay(settings, run_dir.absolute(), stop_after)
+    except KeyboardInterrupt:
+        print("\nrdiverse: stopped; the same command continues", file=sys.stderr)
+        raise typer.Exit(130) from None
 
 
 @app.command()
@@ -123,6 +128,3 @@ def main() -> None:
     except OSError as error:  # a full disk, a folder that may not be written
         print(f"rdiverse: {error}", file=sys.stderr)
         raise SystemExit(2) from error
-    except KeyboardInterrupt:
-        print("rdiverse: stopped; the same command continues", file=sys.stderr)
-        raise SystemExit(130) from None

@@ -120,6 +120,20 @@ def test_a_memory_that_is_not_the_runs_own_is_refused(finished: Path, damage: st
         aside.replace(memory)
 
 
+def test_ctrl_c_stops_everything_and_says_how_to_go_on(tmp_path: Path, selfplay_command: Command) -> None:
+    run_dir = tmp_path / "stopped"
+    driver = subprocess.Popen(selfplay_command(run_dir), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 120
+    while not (run_dir / "iter_00" / "60_evaluate" / "logs" / "server.log").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    driver.send_signal(signal.SIGINT)
+    _, said = driver.communicate(timeout=60)
+    assert driver.returncode == 130
+    assert "rdiverse: stopped; the same command continues" in said
+    assert _processes_of(run_dir) == []
+
+
 # Where the driver is killed: as soon as the file exists. The last one leaves a phase done and the next not begun.
 KILLED_AT = [
     "iter_01/10_train_challenger/checkpoints/latest_checkpointed_iteration.txt",
