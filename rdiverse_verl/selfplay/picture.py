@@ -4,7 +4,14 @@ from pathlib import Path
 from typing import Any
 
 PANELS = [
-    ("Solver accuracy", {"accuracy": "held-out set"}),
+    (
+        "Solver",
+        {
+            "accuracy": "held-out accuracy",
+            "first_match_rate": "matches the vote, first step",
+            "last_match_rate": "matches the vote, last step",
+        },
+    ),
     ("Challenger", {"valid_rate": "valid rate", "mean_p_hat": "mean p̂"}),
     ("Penalties", {"p_rep": "P_rep", "p_map": "P_MAP"}),
     ("Memory", {"memory_size": "questions"}),
@@ -27,9 +34,10 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
         axis.set_title(title)
         axis.set_xlabel("iteration")
         axis.set_xticks([row["iteration"] for row in rows])
+        axis.set_xlim(rows[0]["iteration"] - 0.25, rows[-1]["iteration"] + 0.25)
         axis.set_ylim(bottom=0)
         axis.grid(alpha=0.3)
         if axis.has_data():
-            axis.legend()
+            axis.legend(fontsize="small")
     figure.savefig(path, dpi=120)
     pyplot.close(figure)

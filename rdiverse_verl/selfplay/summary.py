@@ -34,6 +34,7 @@ COLUMNS = {  # key of an iteration's summary -> heading and format
     "memory_size": ("memory", "d"),
     "seconds": ("seconds", ".0f"),
 }
+DRAWN = {"first_match_rate", "last_match_rate"}
 
 
 def summarise(run_dir: Path, settings: SelfPlay) -> dict[str, Any]:
@@ -45,7 +46,7 @@ def summarise(run_dir: Path, settings: SelfPlay) -> dict[str, Any]:
         )
         entry["seconds"] += manifest["seconds"]
         entry["phases"][phase.kind] = manifest["seconds"]
-        entry.update({key: value for key, value in manifest["facts"].items() if key in COLUMNS})
+        entry.update({key: value for key, value in manifest["facts"].items() if key in COLUMNS or key in DRAWN})
         if "memory_digest" in manifest["facts"]:
             entry["hashes"]["memory"] = manifest["facts"]["memory_digest"]
         for name, kind, prefix in HASHED:
