@@ -11,14 +11,15 @@ HONEST = [(f"\\boxed{{\\frac{{{k}}}{{7}}}}", f"\\frac{{{k}}}{{7}}") for k in ran
 
 # Prints how many of 100 honest answers verl's helper grades right after the fault.
 PROGRAM = r"""
-import os, signal
+import contextlib, os, signal, time
 from verl.utils.reward_score import math_verify as helper
 HONEST = {honest!r}
 assert helper.compute_score(*HONEST[0], timeout=100) == 1.0
 {fault}
 print("right:", sum(helper.compute_score(*pair, timeout={timeout}) for pair in HONEST))
 for process in list(helper._pool._processes or {{}}):
-    os.kill(process, signal.SIGKILL)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(process, signal.SIGKILL)
 os._exit(0)
 """
 # A comparison that is stuck in C: the caller gives up on it, its worker stays stuck.
@@ -26,7 +27,7 @@ HANGS = r"""
 hung = [helper._get_pool().submit(signal.pause) for _ in range(4)]
 assert not any(future.done() for future in hung)
 """
-KILL = "os.kill(next(iter(helper._pool._processes)), signal.SIGKILL)"
+KILL = "os.kill(next(iter(helper._pool._processes)), signal.SIGKILL); time.sleep(2)  # until its pool has noticed"
 
 
 def right_by_verl(fault, timeout):
@@ -47,5 +48,5 @@ def test_four_hung_answers_starve_verl_of_every_later_one(hang, pool):
 
 @pytest.mark.slow
 def test_one_killed_worker_breaks_verls_pool_for_good():
-    assert right_by_verl(KILL, 10) < 10
+    assert right_by_verl(KILL, 10) == 0
     assert all(grade(*pair).correct for pair in HONEST)
