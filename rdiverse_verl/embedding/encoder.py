@@ -1,7 +1,7 @@
 """What the rest of the package asks of a text encoder."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,11 +25,33 @@ class Encoder(Protocol):
         """emb_N_D, float32, unit rows. Raises DataError for a vector that is not finite, zero or of another width."""
 
 
-def load_encoder(name_or_path: str, device: str = "cpu") -> Encoder:
-    """A Sentence-Transformers encoder from a local folder or a model name; see `embedding.sentence`."""
+class Window(NamedTuple):
+    """A stretch of a text that an encoder reads whole, and its length in the encoder's tokens."""
+
+    text: str
+    tokens: int
+
+
+class WindowedEncoder(Encoder, Protocol):
+    """An encoder that can say how a text must be cut so that nothing of it is truncated."""
+
+    def windows(self, text: str) -> list[Window]:
+        """At least one window; together they cover the text."""
+
+
+def load_encoder(name_or_path: str, device: str = "cpu", prompt: str = "") -> WindowedEncoder:
+    """A Sentence-Transformers encoder from a local folder or a model name (see `embedding.sentence`), or ``hash``.
+
+    ``hash`` needs no weights: for tests of what is built around an encoder. `prompt` stands before every text, where a
+    model was trained with a task prefix.
+    """
+    if name_or_path == "hash":
+        from rdiverse_verl.embedding.hashed import HashEncoder
+
+        return HashEncoder()
     from rdiverse_verl.embedding.sentence import SentenceEncoder
 
-    return SentenceEncoder(name_or_path, device)
+    return SentenceEncoder(name_or_path, device, prompt)
 
 
 def unit_rows(raw_N_D: np.ndarray, shape: tuple[int, int], source: str) -> np.ndarray:

@@ -11,7 +11,7 @@ import pytest
 
 from rdiverse_verl.embedding import load_encoder
 from rdiverse_verl.embedding.encoder import unit_rows
-from rdiverse_verl.embedding.sentence import find_model
+from rdiverse_verl.embedding.model_files import find_model
 from rdiverse_verl.errors import ConfigError, DataError
 
 PROGRAMS = [f"def solver(n1, n2):\n    return n1 {sign} n2{' + n1' * extra}" for sign in "+-*/" for extra in range(6)]
