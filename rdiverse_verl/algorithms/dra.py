@@ -5,12 +5,14 @@ R~_i = R_i / (1 + SMI(i, rest of the group)). Similarity is taken inside a group
 
 import numpy as np
 
-from rdiverse_verl.algorithms.group_similarity import check_use, group_cosines
+from rdiverse_verl.algorithms.group_similarity import group_cosines, vectors_in_use
 from rdiverse_verl.algorithms.groups import Groups, total
+from rdiverse_verl.algorithms.similarity import check_unit
 from rdiverse_verl.errors import ConfigError
 
 KERNELS = ("clamp", "raw", "logdet")
 NEGATIVE_REWARDS = ("paper", "positive_part")
+_BLOCK_ROWS = 512
 RESCALES = ("none", "mean1", "G")
 
 
@@ -40,7 +42,7 @@ def dra_weights(
     """
     if floor <= 0:
         raise ConfigError(f"the floor of DRA's denominator must be positive, not {floor}")
-    known_G_B = check_use(emb_N_D, groups, has_vector_N)
+    known_G_B = vectors_in_use(emb_N_D, groups, has_vector_N)
     denominator_G_B = _redundancy(kernel)(emb_N_D, groups, np.asarray(has_vector_N, dtype=bool))
     weight_G_B = np.where(known_G_B, 1 / np.maximum(denominator_G_B, floor), 0)
     mean_B = np.where(
@@ -76,7 +78,18 @@ def _clamped_row_sums(emb_N_D: np.ndarray, groups: Groups, known_N: np.ndarray) 
 
 
 def _raw_row_sums(emb_N_D: np.ndarray, groups: Groups, known_N: np.ndarray) -> np.ndarray:
-    return total(group_cosines(emb_N_D, groups, known_N).transpose(1, 2, 0))
+    """z_i . (sum of the group): one product a row instead of one a pair."""
+    known_G_B = vectors_in_use(emb_N_D, groups, known_N)
+    most, count = known_G_B.shape
+    sum_G_B = np.empty((most, count))
+    step = max(_BLOCK_ROWS // most, 1)
+    for start in range(0, count, step):
+        part = slice(start, start + step)
+        z_G_B_D = emb_N_D[groups.member_G_B[:, part]]
+        check_unit(z_G_B_D, known_G_B[:, part])
+        z_G_B_D[~known_G_B[:, part]] = 0
+        np.einsum("gbd,bd->gb", z_G_B_D, total(z_G_B_D), out=sum_G_B[:, part])
+    return sum_G_B
 
 
 def _logdet_denominators(emb_N_D: np.ndarray, groups: Groups, known_N: np.ndarray, jitter: float = 1e-6) -> np.ndarray:

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from rdiverse_verl.algorithms.group_similarity import check_use, grid_of_groups, group_cosines
+from rdiverse_verl.algorithms.group_similarity import grid_blocks, vectors_in_use
 from rdiverse_verl.algorithms.groups import Groups
-from rdiverse_verl.algorithms.similarity import to_grid
+from rdiverse_verl.algorithms.similarity import cosine, to_grid
 
 
 def embedding_novelty(
@@ -33,23 +33,19 @@ def embedding_novelty(
         novelty_N, float64, a session's value on each of its outputs.
     """
     use_N = np.asarray(correct_N, dtype=bool) & np.asarray(has_vector_N, dtype=bool)
-    use_G_B = check_use(emb_N_D, groups, use_N)
-    cos_B_G_G = group_cosines(emb_N_D, groups, use_N)
-    diagonal = np.arange(cos_B_G_G.shape[1])
-    cos_B_G_G[:, diagonal, diagonal] = 0
-    nearest_G_B = cos_B_G_G.max(axis=2, initial=0).T
-    nearest_G_B = np.maximum(nearest_G_B, _nearest_in_memory(emb_N_D, groups, use_G_B, memory_B_M_D, remembered_B_M))
+    use_G_B = vectors_in_use(emb_N_D, groups, use_N)
+    nearest_G_B = np.zeros(use_G_B.shape)
+    for part, z_B_G_D in grid_blocks(emb_N_D, groups, use_N):
+        siblings_B_G_G = cosine(z_B_G_D, z_B_G_D)
+        np.einsum("bgg->bg", siblings_B_G_G)[:] = 0  # nobody is its own sibling
+        pool_B_G_P = np.concatenate([siblings_B_G_G, _to_memory(z_B_G_D, memory_B_M_D[part], remembered_B_M[part])], 2)
+        nearest_G_B[:, part] = pool_B_G_P.max(axis=2).T
     alone_G_B = (use_G_B.sum(axis=0) - use_G_B + remembered_B_M.sum(axis=1)) == 0
-    novelty_G_B = np.where(alone_G_B, empty_pool_value, 1 - np.minimum(nearest_G_B, 1))
+    novelty_G_B = np.where(alone_G_B, empty_pool_value, 1 - np.maximum(nearest_G_B, 0))
     return groups.scatter(np.where(use_G_B, novelty_G_B, 0.0))
 
 
-def _nearest_in_memory(
-    emb_N_D: np.ndarray, groups: Groups, use_G_B: np.ndarray, memory_B_M_D: np.ndarray, remembered_B_M: np.ndarray
-) -> np.ndarray:
-    nearest_G_B = np.zeros(use_G_B.shape)
-    for b in np.flatnonzero(use_G_B.any(axis=0) & remembered_B_M.any(axis=1)):
-        z_1_G_D = grid_of_groups(emb_N_D, groups.member_G_B[:, b : b + 1], use_G_B[:, b : b + 1])
-        cos_G_M = z_1_G_D[0] @ to_grid(memory_B_M_D[b][remembered_B_M[b]]).T
-        nearest_G_B[:, b] = cos_G_M.max(axis=1)
-    return nearest_G_B
+def _to_memory(z_B_G_D: np.ndarray, memory_B_M_D: np.ndarray, remembered_B_M: np.ndarray) -> np.ndarray:
+    grid_B_M_D = np.zeros(memory_B_M_D.shape)
+    grid_B_M_D[remembered_B_M] = to_grid(memory_B_M_D[remembered_B_M])
+    return cosine(z_B_G_D, grid_B_M_D)

@@ -6,7 +6,7 @@ import numpy as np
 
 from rdiverse_verl.errors import DataError
 
-_GRID = 2.0**28  # integer sums: exact, so that a prefix's mean does not depend on the responses before it
+_GRID = 2.0**32  # integer sums: exact, so that a prefix's mean does not depend on the responses before it
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def prefix_mean_entropies(
     Returns:
         mte_P, float64, in nats; NaN where a prefix has no masked token or an entropy that is not finite.
     """
-    entropy_T, mask_T = np.asarray(entropy_T, dtype=np.float64), np.asarray(mask_T, dtype=bool)
+    entropy_T, mask_T = np.asarray(entropy_T), np.asarray(mask_T, dtype=bool)
     length_N, row_P, cut_P = (np.asarray(values, dtype=np.int64) for values in (length_N, row_P, cut_P))
     if not len(entropy_T) == len(mask_T) == length_N.sum():
         raise DataError(f"{len(entropy_T)} entropies and {len(mask_T)} flags for {length_N.sum()} response tokens")
@@ -47,17 +47,22 @@ def prefix_mean_entropies(
         raise DataError(f"prefix of {cut} tokens of response {row}, which has {length_N[row]}")
 
     start_P = (np.cumsum(length_N) - length_N)[row_P]
-    finite_T = np.isfinite(entropy_T)
-    fixed_T = np.rint(np.where(mask_T & finite_T, entropy_T, 0) * _GRID).astype(np.int64)
-    sum_P = _between(fixed_T, start_P, cut_P) / _GRID
-    count_P = _between(mask_T.astype(np.int64), start_P, cut_P)
+    end_P = start_P + cut_P
+    skipped, broken = np.flatnonzero(~mask_T), np.flatnonzero(mask_T & ~np.isfinite(entropy_T))
+    before_T = np.zeros(len(entropy_T) + 1, dtype=np.int64)
+    with np.errstate(invalid="ignore"):  # of the broken ones, which count as 0
+        np.multiply(entropy_T, _GRID, out=before_T[1:], casting="unsafe")
+    before_T[1 + skipped], before_T[1 + broken] = 0, 0
+    np.cumsum(before_T, out=before_T)
+    sum_P = (before_T[end_P] - before_T[start_P]) / _GRID
+    count_P = cut_P - _places_between(skipped, start_P, end_P)
     if context is not None:
         sum_P = sum_P + np.asarray(context.sum_N)[row_P]
         count_P = count_P + np.asarray(context.tokens_N)[row_P]
-    broken_P = _between((mask_T & ~finite_T).astype(np.int64), start_P, cut_P) > 0
-    return np.where(broken_P | (count_P == 0), np.nan, sum_P / np.maximum(count_P, 1))
+    undefined_P = (_places_between(broken, start_P, end_P) > 0) | (count_P == 0)
+    return np.where(undefined_P, np.nan, sum_P / np.maximum(count_P, 1))
 
 
-def _between(values_T: np.ndarray, start_P: np.ndarray, cut_P: np.ndarray) -> np.ndarray:
-    before_T = np.concatenate([[0], np.cumsum(values_T)])
-    return before_T[start_P + cut_P] - before_T[start_P]
+def _places_between(places: np.ndarray, start_P: np.ndarray, end_P: np.ndarray) -> np.ndarray:
+    """How many of the ascending places lie in start .. end - 1."""
+    return np.searchsorted(places, end_P) - np.searchsorted(places, start_P)

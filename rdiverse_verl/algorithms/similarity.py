@@ -19,16 +19,26 @@ def to_grid(emb_N_D: np.ndarray) -> np.ndarray:
     emb_N_D = np.asarray(emb_N_D, dtype=np.float64)
     if emb_N_D.ndim != 2:
         raise DataError(f"embeddings must have shape (rows, dim), not {emb_N_D.shape}")
-    norm_N = np.linalg.norm(emb_N_D, axis=1)
-    bad = np.flatnonzero(~(np.abs(norm_N - 1) <= _UNIT_TOLERANCE))
-    if bad.size:
-        raise DataError(f"embedding row {bad[0]} has length {norm_N[bad[0]]:.4g}, not 1; normalise before comparing")
+    check_unit(emb_N_D, np.ones(len(emb_N_D), dtype=bool))
     return _round(emb_N_D)
 
 
+def check_unit(emb_N_D: np.ndarray, use_N: np.ndarray) -> None:
+    """Raise DataError for a row in use that is not finite and of unit length. Rows may have more than one axis."""
+    norm_N = np.sqrt(np.einsum("...d,...d->...", emb_N_D, emb_N_D))
+    bad = np.argwhere(use_N & ~(np.abs(norm_N - 1) <= _UNIT_TOLERANCE))
+    if bad.size:
+        row = tuple(bad[0].tolist())
+        place = row[0] if len(row) == 1 else row
+        raise DataError(f"embedding row {place} has length {norm_N[row]:.4g}, not 1; normalise before comparing")
+
+
 def cosine(grid_N_D: np.ndarray, grid_M_D: np.ndarray) -> np.ndarray:
-    """sim_N_M in [-1, 1] of rows from `to_grid`: exact, so independent of which rows share the call."""
-    return np.clip(grid_N_D @ grid_M_D.T, -1.0, 1.0)
+    """sim_N_M in [-1, 1] of rows from `to_grid`: exact, so independent of which rows share the call.
+
+    Leading axes, if any, are batches.
+    """
+    return np.clip(grid_N_D @ np.swapaxes(grid_M_D, -1, -2), -1.0, 1.0)
 
 
 def mean_row(grid_M_D: np.ndarray) -> np.ndarray:
@@ -48,4 +58,7 @@ def max_similarity(grid_N_D: np.ndarray, grid_M_D: np.ndarray, block: int = 8192
 
 
 def _round(values: np.ndarray) -> np.ndarray:
-    return np.rint(values * _GRID) / _GRID
+    scaled = values * _GRID
+    np.rint(scaled, out=scaled)
+    scaled /= _GRID
+    return scaled

@@ -82,7 +82,8 @@ class Batcher:
                     request.done.set_result(own)
 
     def _take(self) -> list[_Request]:
-        batch, texts = [], 0
+        batch: list[_Request] = []
+        texts = 0
         while self._waiting and (not batch or texts + len(self._waiting[0].texts) <= self._max_texts):
             batch.append(self._waiting.pop(0))
             texts += len(batch[-1].texts)
