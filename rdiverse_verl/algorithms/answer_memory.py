@@ -55,7 +55,7 @@ class AnswerMemory:
         return {"roots": list(self._answers), "count": count_R, "length": length_K, "pool": pool}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Become the memory whose `state` this is; an empty one under a smaller `per_root` keeps the most recent."""
+        """Become the memory whose `state` this is. Under a smaller `per_root` the most recent answers are kept."""
         if state["pool"].dtype != self._dtype:
             raise StateError(f"the saved answers are {state['pool'].dtype}, this memory holds {self._dtype}")
         answers = iter(unpack(state["pool"], state["length"]))

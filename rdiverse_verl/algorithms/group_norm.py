@@ -27,7 +27,6 @@ def normalise_in_groups(
         raise DataError(f"the reward of row {groups.member_G_B[tuple(broken[0])]} is not finite")
     centred_G_B = np.where(groups.present_G_B, reward_G_B - total(reward_G_B) / np.maximum(groups.size_B, 1), 0)
     std_B = np.sqrt(total(centred_G_B**2) / np.maximum(groups.size_B - 1, 1))
-    centred_G_B *= std_B > std_tolerance
-    if by_std:
-        centred_G_B /= std_B + eps
-    return groups.scatter(centred_G_B)
+    divisor_B = std_B + eps if by_std else np.ones_like(std_B)
+    divisor_B[std_B <= std_tolerance] = np.inf
+    return groups.scatter(centred_G_B / divisor_B)

@@ -1,6 +1,6 @@
 """Guided prompts on their way into a later batch (ExTra, Q of Alg. 1, App. B.5)."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ class GuidedPrompt:
     prefix_ids: tuple[int, ...]
     mte: float
     step: int
-    source: dict[str, Any] = field(default_factory=dict)
+    source: dict[str, Any]
 
 
 class GuidedQueue:
