@@ -133,6 +133,10 @@ def _is_text_message(message: Any) -> bool:
 
 
 def _encode(tokenizer: Any, text: str, *, special: bool) -> list[int]:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"the text is no Unicode: half of a surrogate pair at character {error.start}") from error
     return tokenizer.encode(text, add_special_tokens=special)
 
 

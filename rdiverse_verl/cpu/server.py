@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import socket
 from collections.abc import Callable, Coroutine
 from typing import Any
@@ -95,7 +94,7 @@ def create_app(engine: GenerationEngine, served_model_name: str) -> Starlette:
 async def _body(request: Request) -> dict[str, Any]:
     try:
         body = await request.json()
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also numbers too long, and nesting too deep, to be read
         raise ConfigError(f"the request body is not JSON: {error}") from error
     if not isinstance(body, dict):
         raise ConfigError(f"the request body must be a JSON object, not {type(body).__name__}")

@@ -183,8 +183,19 @@ def test_a_bad_prompt_is_400(url, prompt):
     assert "prompt" in reply.json()["error"]["message"]
 
 
-@pytest.mark.parametrize("body", [b"{", b"[1]", b"\xff"])
-def test_a_body_that_is_no_json_object_is_400(url, body):
+HOSTILE_BODIES = {
+    "cut off": b"{",
+    "a list": b"[1]",
+    "no UTF-8": b"\xff",
+    "nested too deep": b"[" * 100_000,
+    "a number too long": b'{"prompt": "hi", "seed": ' + b"9" * 5000 + b"}",
+    "beyond every float": b'{"prompt": "hi", "temperature": ' + b"9" * 400 + b"}",
+    "half a surrogate pair": b'{"prompt": "\\ud800"}',
+}
+
+
+@pytest.mark.parametrize("body", HOSTILE_BODIES.values(), ids=HOSTILE_BODIES)
+def test_a_body_that_is_no_request_is_400(url, body):
     reply = httpx.post(f"{url}/v1/completions", content=body)
     assert reply.status_code == 400
     assert reply.json()["error"]["type"] == "invalid_request_error"
