@@ -109,7 +109,8 @@ def compare_row_sums(groups, rows: int, dim: int) -> None:
         fast_s, weight_N = timed(lambda kernel=kernel: dra_weights(emb_N_D, groups, everybody_N, kernel=kernel))
         error = np.abs(1 / weight_N / reference_N - 1).max()
         print(
-            f"  DRA weights, {kernel}: {fast_s * 1e3:.1f} ms = {fast_s / estimate_s:.1f} x memory, relative error {error:.0e}"
+            f"  DRA weights, {kernel}: {fast_s * 1e3:.1f} ms = {fast_s / estimate_s:.1f} x memory, "
+            f"relative error {error:.0e}"
         )
 
 
