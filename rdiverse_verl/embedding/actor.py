@@ -1,6 +1,7 @@
 """One encoder for all reward workers, as a named Ray actor."""
 
 import dataclasses
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,6 +24,10 @@ class EmbeddingActor:
     async def space(self) -> tuple[str, int]:
         """Id and width of the vectors."""
         return self._encoder.id, self._encoder.dim
+
+    async def pid(self) -> int:
+        """Of the actor's process."""
+        return os.getpid()
 
     async def counts(self) -> dict[str, float]:
         """`EmbeddingCounts` so far."""

@@ -46,18 +46,19 @@ class LengthAwareEncoder:
         for text, own in zip(texts, ends, strict=True):
             _check_ends(text, own)
         if self._mode == "exact":
-            emb_P_D = self._encoder.encode([text[:end] for text, own in zip(texts, ends, strict=True) for end in own])
-            return np.split(emb_P_D, np.cumsum([len(own) for own in ends])[:-1])
+            emb_P_D = self._vectors([text[:end] for text, own in zip(texts, ends, strict=True) for end in own])
+            last = np.cumsum([len(own) for own in ends], dtype=np.int64)
+            return [emb_P_D[end - len(own) : end] for end, own in zip(last, ends, strict=True)]
         return self._pooled(texts, ends)
 
     def _pooled(self, texts: Sequence[str], ends: Sequence[Sequence[int]]) -> list[np.ndarray]:
         windows: list[Window] = []
         closing: list[np.ndarray] = []  # for each text, how many of its windows each prefix has
         for text, own in zip(texts, ends, strict=True):
-            steps = [self._encoder.windows(text[a:b]) for a, b in zip((0, *own[:-1]), own, strict=True)]
+            steps = [self._encoder.windows(text[a:b]) for a, b in _steps(own)]
             windows += [window for step in steps for window in step]
             closing.append(np.cumsum([len(step) for step in steps], dtype=np.int64))
-        emb_W_D = self._encoder.encode([window.text for window in windows]).astype(np.float64)
+        emb_W_D = self._vectors([window.text for window in windows]).astype(np.float64)
         emb_W_D *= np.array([window.tokens for window in windows], dtype=np.float64).reshape(-1, 1)
 
         vectors, start = [], 0
@@ -68,10 +69,17 @@ class LengthAwareEncoder:
             start += count
         return vectors
 
+    def _vectors(self, texts: list[str]) -> np.ndarray:
+        return unit_rows(self._encoder.encode(texts), (len(texts), self.dim), self._encoder.id)
+
+
+def _steps(ends: Sequence[int]) -> list[tuple[int, int]]:
+    """Start and end of what each prefix has more than the one before."""
+    return list(zip((0, *ends), ends, strict=False))
+
 
 def _check_ends(text: str, ends: Sequence[int]) -> None:
-    steps = list(zip((0, *ends[:-1]), ends, strict=True))
-    if any(a >= b for a, b in steps) and not (text == "" and list(ends) == [0]):
+    if any(start >= end for start, end in _steps(ends)) and not (text == "" and list(ends) == [0]):
         raise DataError(f"prefix ends {list(ends)[:8]} do not ascend from 1")
     if len(ends) and ends[-1] > len(text):
         raise DataError(f"a prefix of {ends[-1]} characters of a text of {len(text)}")
