@@ -6,6 +6,7 @@ import numpy as np
 
 from rdiverse_verl.errors import DataError
 
+_LARGEST = 1e3  # nats: no vocabulary has as much, and NaN compares false
 _GRID = 2.0**32  # integer sums: exact, so that a prefix's mean does not depend on the responses before it
 
 
@@ -35,7 +36,7 @@ def prefix_mean_entropies(
         context: for responses that continue a given prefix, so that the mean runs over prefix and suffix.
 
     Returns:
-        mte_P, float64, in nats; NaN where a prefix has no masked token or an entropy that is not finite.
+        mte_P, float64, in nats; NaN where a prefix has no masked token or an entropy that cannot be one.
     """
     entropy_T, mask_T = np.asarray(entropy_T), np.asarray(mask_T, dtype=bool)
     length_N, row_P, cut_P = (np.asarray(values, dtype=np.int64) for values in (length_N, row_P, cut_P))
@@ -48,7 +49,7 @@ def prefix_mean_entropies(
 
     start_P = (np.cumsum(length_N) - length_N)[row_P]
     end_P = start_P + cut_P
-    skipped, broken = np.flatnonzero(~mask_T), np.flatnonzero(mask_T & ~np.isfinite(entropy_T))
+    skipped, broken = np.flatnonzero(~mask_T), np.flatnonzero(mask_T & ~(np.abs(entropy_T) < _LARGEST))
     before_T = np.zeros(len(entropy_T) + 1, dtype=np.int64)
     with np.errstate(invalid="ignore"):  # of the broken ones, which count as 0
         np.multiply(entropy_T, _GRID, out=before_T[1:], casting="unsafe")

@@ -86,7 +86,7 @@ class SentenceEncoder:
         )
 
     def _limit(self) -> int:
-        return self._model.max_seq_length or 512
+        return self._model.max_seq_length or 1 << 30
 
     def _overhead(self) -> int:
         return int(self._lengths([self._prompt])[0])
