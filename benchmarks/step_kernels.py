@@ -16,6 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.utils.rnn import pad_sequence
 
+from rdiverse_verl.algorithms.answer_memory import AnswerMemory
 from rdiverse_verl.algorithms.dra import dra_weights
 from rdiverse_verl.algorithms.group_norm import normalise_in_groups
 from rdiverse_verl.algorithms.groups import group_by_key
@@ -69,15 +70,21 @@ def compare_novelty(keys, groups, dim: int) -> None:
     rng = np.random.default_rng(1)
     emb_N_D = near_a_direction(rng, (len(keys), dim))
     correct_N = rng.random(len(keys)) < 0.5
-    memory_B_M_D = near_a_direction(rng, (len(groups.leader_B), MEMORY, dim))
-    known_B_M = np.ones(memory_B_M_D.shape[:2], dtype=bool)
     everybody_N = np.ones(len(keys), dtype=bool)
-    fast_s, fast_N = timed(lambda: embedding_novelty(emb_N_D, correct_N, everybody_N, groups, memory_B_M_D, known_B_M))
     uids = [key.rsplit("_", 2)[0] for key in keys]
-    leaders = zip(groups.leader_B, memory_B_M_D, strict=True)
-    memory = {uids[row]: deque(torch.tensor(memory_M_D), maxlen=MEMORY) for row, memory_M_D in leaders}
-    slow_s, slow_N = timed(lambda: novelty_one_by_one(torch.tensor(emb_N_D), correct_N, uids, memory), repeats=1)
-    report("novelty", fast_s, slow_s, fast_N, slow_N)
+    roots = [uids[row] for row in groups.leader_B]
+    earlier_B_M_D = near_a_direction(rng, (len(roots), MEMORY, dim))
+    ours = AnswerMemory(MEMORY, np.float32)  # exact, to compare
+    for root, earlier_M_D in zip(roots, earlier_B_M_D, strict=True):
+        ours.add(root, earlier_M_D)
+    theirs = {root: deque(torch.tensor(rows), maxlen=MEMORY) for root, rows in zip(roots, earlier_B_M_D, strict=True)}
+
+    def fast() -> np.ndarray:
+        return embedding_novelty(emb_N_D, correct_N, everybody_N, groups, *ours.vectors(roots, dim))
+
+    fast_s, fast_N = timed(fast)
+    slow_s, slow_N = timed(lambda: novelty_one_by_one(torch.tensor(emb_N_D), correct_N, uids, theirs), repeats=1)
+    report("novelty, with reading the memory", fast_s, slow_s, fast_N, slow_N)
 
 
 def novelty_one_by_one(emb_N_D, correct_N, uids, memory) -> np.ndarray:

@@ -13,13 +13,15 @@ _SHORTEST = 1e-6
 class Encoder(Protocol):
     """Turns texts into unit vectors.
 
-    `id` names the vector space: two encoders with equal ids give comparable vectors. `truncated` counts the distinct
-    texts so far that were longer than the encoder reads.
+    `id` names the vector space: two encoders with equal ids give comparable vectors.
     """
 
     id: str
     dim: int
-    truncated: int
+
+    @property
+    def truncated(self) -> int:
+        """How many distinct texts so far were longer than the encoder reads."""
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """emb_N_D, float32, unit rows. Raises DataError for a vector that is not finite, zero or of another width."""
