@@ -124,6 +124,10 @@ def _problems(row: Row) -> Iterable[str]:
         yield "prompt holds a message without role or content"
     if not isinstance(row.get("data_source"), str) or not row["data_source"]:
         yield "data_source is not a text"
+    for name in ("reward_model", "extra_info"):
+        if not isinstance(row.get(name) or {}, dict):
+            yield f"{name} is {row[name]!r}, not a struct"
+            return
     gold = (row.get("reward_model") or {}).get("ground_truth")
     if not isinstance(gold, str):
         yield f"reward_model.ground_truth is {gold!r}, not a text"

@@ -27,6 +27,8 @@ def rdiverse(*arguments: str) -> subprocess.CompletedProcess[str]:
         ("evaluate.data=/no/such.parquet", "/no/such.parquet: no such file"),
         ("solver.prompts_per_step=33", "prompts_per_step=33 is no multiple of prompts_per_update=32"),
         ("solver.verl.trainer.total_step=3", "solver.verl: verl has no key 'trainer.total_step'"),
+        ("solver.verl.trainer=3", "solver.verl: 'trainer' is 3, but verl has keys below it"),
+        ("solver.verl.actor_rollout_ref.rolloutX.n=3", "verl has no key 'actor_rollout_ref.rolloutX'"),
         ("devices=3", "= 64 is no multiple of devices=3"),
     ],
 )

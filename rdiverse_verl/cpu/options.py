@@ -24,6 +24,9 @@ _NEUTRAL_VALUES: dict[str, tuple[Any, ...]] = {
 }
 
 
+MIN_TEMPERATURE = 1e-3  # logits divided by much less leave the range of floats
+
+
 @dataclass(frozen=True)
 class SamplingOptions:
     """How one reply is sampled.
@@ -47,9 +50,13 @@ class SamplingOptions:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        self._require("temperature", _is_number(self.temperature) and self.temperature >= 0, "a number >= 0")
+        self._require(
+            "temperature",
+            _is_number(self.temperature) and (self.temperature == 0 or self.temperature >= MIN_TEMPERATURE),
+            "0, or a number >= 0.001",
+        )
         self._require("top_p", _is_number(self.top_p) and 0 < self.top_p <= 1, "a number in (0, 1]")
-        self._require("top_k", _is_int(self.top_k) and self.top_k >= -1, "an integer >= -1")
+        self._require("top_k", _is_int(self.top_k) and -1 <= self.top_k < 2**31, "an integer in [-1, 2**31)")
         self._require(
             "max_tokens",
             self.max_tokens is None or (_is_int(self.max_tokens) and self.max_tokens >= 1),
@@ -59,7 +66,7 @@ class SamplingOptions:
             "seed", self.seed is None or (_is_int(self.seed) and 0 <= self.seed < 2**64), "an integer in [0, 2**64)"
         )
         self._require("stop_token_ids", all(map(_is_int, self.stop_token_ids)), "a list of token ids")
-        self._require("stop", all(isinstance(s, str) and s for s in self.stop), "a non-empty string or a list of them")
+        self._require("stop", all(map(_is_text, self.stop)), "a non-empty string or a list of them")
         self._require("ignore_eos", isinstance(self.ignore_eos, bool), "true or false")
 
     def _require(self, name: str, holds: bool, expected: str) -> None:
@@ -92,6 +99,10 @@ class SamplingOptions:
                     raise ConfigError(f"sampling option {name}={given[name]!r}: must be a list")
                 given[name] = tuple(given[name])
         return cls(**given)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value) and value.encode("utf-8", "replace").decode() == value
 
 
 def _is_int(value: Any) -> bool:

@@ -51,6 +51,8 @@ def _own(settings: SelfPlay, run_dir: Path) -> None:
     file = run_dir / "config.yaml"
     current = settings.model_dump()
     if not file.is_file():
+        if any(run_dir.glob("iter_*")):
+            raise StateError(f"{file} is gone, though phases were run; restore it, or use another --run-dir")
         write_atomic(file, yaml.safe_dump(current, sort_keys=False))
         return
     changes = list(_differences(yaml.safe_load(file.read_text(encoding="utf-8")), current))
@@ -121,7 +123,7 @@ def _tidy(work: Work) -> None:
 
 def _check_done(folder: PhaseFolder, inputs: dict[str, str]) -> None:
     folder.check()
-    recorded = folder.manifest()["inputs"]
+    recorded = folder.manifest().get("inputs", {})
     for name, digest in inputs.items():
         if recorded.get(name) != digest:
             raise StateError(

@@ -54,7 +54,10 @@ class PhaseFolder:
         """Raises StateError when the manifest cannot be read."""
         file = self.path / MANIFEST
         try:
-            return json.loads(file.read_text(encoding="utf-8"))
+            manifest = json.loads(file.read_text(encoding="utf-8"))
+            if not isinstance(manifest, dict) or not isinstance(manifest.get("outputs"), dict):
+                raise ValueError("it lists no outputs")
+            return manifest
         except (OSError, ValueError) as error:
             raise StateError(
                 f"{file}: unreadable manifest ({error}); remove {self.path} to run this phase again"

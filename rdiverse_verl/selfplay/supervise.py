@@ -7,6 +7,7 @@ every descendant is ended by its process id.
 
 import ctypes
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -18,27 +19,45 @@ import psutil
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 GRACE_S = 5.0
+MARK = "RDIVERSE_SUPERVISED"
+
+_marks: dict[int, str] = {}  # supervisor's pid -> the mark of all it started
 
 
 def start(command: list[str], log: Path, env: dict[str, str]) -> subprocess.Popen[bytes]:
     """Start ``command`` under supervision of this process; its output is appended to ``log``."""
     log.parent.mkdir(parents=True, exist_ok=True)
+    mark = secrets.token_hex(8)
     with log.open("ab") as handle:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", __spec__.name, str(os.getpid()), *command],
             stdin=subprocess.DEVNULL,
             stdout=handle,
             stderr=subprocess.STDOUT,
-            env=env,
+            env={**env, MARK: mark},
             start_new_session=True,  # Ctrl-C reaches the driver alone, which then stops its children in order
         )
+    _marks[process.pid] = mark
+    return process
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
     """End a supervised command and wait until all of it is gone."""
     if process.poll() is None:
         process.terminate()
-    process.wait()
+    mark = _marks.pop(process.pid, None)
+    if process.wait() < 0 and mark:  # the supervisor itself was killed, and could end nothing
+        _kill_marked(mark)
+
+
+def _kill_marked(mark: str) -> None:
+    """End what still runs in the environment that a killed supervisor gave its command."""
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(MARK) == mark:
+                process.kill()
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            continue  # it has ended by itself, or is somebody else's
 
 
 def _supervise(parent: int, command: list[str]) -> int:

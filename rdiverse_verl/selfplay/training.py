@@ -62,7 +62,9 @@ def _environment(work: Work) -> dict[str, str]:
         return dict(os.environ)
     from rdiverse_verl.cpu.overrides import cpu_environment
 
-    return {**os.environ, **cpu_environment()}
+    # Ray would refuse virtual GPUs where the environment hides the real ones
+    inherited = {name: value for name, value in os.environ.items() if name != "CUDA_VISIBLE_DEVICES"}
+    return {**inherited, **cpu_environment()}
 
 
 def checkpointed_step(folder: Path) -> int:
@@ -80,7 +82,7 @@ def repair_checkpoints(checkpoints: Path, logs: Path) -> None:
     if not checkpoints.is_dir():
         return
     logged = _logged(logs)
-    written = tracker.read_text().strip() if tracker.is_file() else "0"
+    written = tracker.read_bytes().strip() if tracker.is_file() else b"0"
     whole = int(written) if written.isdigit() else None  # None: killed in that write, so every data.pt is whole
     saved = [_step(folder) for folder in checkpoints.glob("global_step_*") if (folder / "data.pt").is_file()]
     usable = [step for step in saved if (whole is None or step <= whole) and set(range(1, step + 1)) <= logged.keys()]
@@ -133,9 +135,13 @@ def _records(path: Path) -> Iterator[dict[str, Any]]:
     """The complete lines of a metrics file that may still be written to."""
     if not path.is_file():
         return
-    for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
-        if line.endswith("\n"):
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True):
+        if not line.endswith("\n"):
+            return
+        try:
             yield json.loads(line)
+        except ValueError:
+            return  # what a power cut left: from here on nothing counts as logged, and is done again
 
 
 def all_steps(logs: Path, steps: int) -> list[dict[str, Any]]:

@@ -54,13 +54,18 @@ def check_keys(differences: Tree, source: str, base: str = "ppo_trainer") -> Non
 def _check(tree: Tree, known: Any, prefix: str, source: str) -> None:
     for key, value in tree.items():
         name = f"{prefix}.{key}" if prefix else key
-        if name.startswith(OPEN):
+        if any(name == part or name.startswith(f"{part}.") for part in OPEN):
             continue
         if not isinstance(known, DictConfig) or key not in known:
             hint = nearest(key, [str(k) for k in known]) if isinstance(known, DictConfig) else ""
             raise ConfigError(f"{source}: verl has no key {name!r}{hint}")
+        below = known._get_node(key)
         if isinstance(value, dict):
-            _check(value, known._get_node(key), name, source)
+            _check(value, below, name, source)
+        elif isinstance(below, DictConfig) and value is not None:
+            raise ConfigError(
+                f"{source}: {name!r} is {value!r}, but verl has keys below it: {', '.join(map(str, below))}"
+            )
 
 
 def _verl_defaults(base: str) -> DictConfig:

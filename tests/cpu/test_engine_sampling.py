@@ -101,7 +101,7 @@ def test_parse_takes_vllm_and_verl_names_and_switched_off_options():
         ({"use_beam_search": True}, "use_beam_search"),
         ({"guided_json": {}}, "'guided_json' is not supported"),
         ({"lora_request": "a"}, "'lora_request' is not supported"),
-        ({"temperature": -0.1}, "temperature=-0.1: must be a number >= 0"),
+        ({"temperature": -0.1}, "temperature=-0.1: must be 0, or a number >= 0.001"),
         ({"temperature": float("nan")}, "temperature=nan"),
         ({"temperature": "1"}, "temperature='1'"),
         ({"top_p": 0}, "top_p=0: must be a number in"),

@@ -191,6 +191,9 @@ HOSTILE_BODIES = {
     "a number too long": b'{"prompt": "hi", "seed": ' + b"9" * 5000 + b"}",
     "beyond every float": b'{"prompt": "hi", "temperature": ' + b"9" * 400 + b"}",
     "half a surrogate pair": b'{"prompt": "\\ud800"}',
+    "half a pair as stop": b'{"prompt": "hi", "stop": "\\ud800"}',
+    "a denormal": b'{"prompt": "hi", "temperature": 1e-320}',
+    "a top_k beyond integers": b'{"prompt": "hi", "top_k": 1180591620717411303424}',
 }
 
 

@@ -70,6 +70,13 @@ def test_everything_ends_when_the_driver_is_killed(tmp_path: Path) -> None:
     assert_gone(pids, within_s=15)
 
 
+def test_everything_ends_when_the_supervisor_is_killed(tmp_path: Path) -> None:
+    process, pids = start_family(tmp_path, seconds=300)
+    process.kill()
+    supervise.stop(process)
+    assert_gone(pids, within_s=2)
+
+
 @pytest.mark.parametrize("code", [0, 3])
 def test_the_exit_code_and_output_are_the_commands(tmp_path: Path, code: int) -> None:
     command = [sys.executable, "-c", f"print('said'); raise SystemExit({code})"]
