@@ -108,6 +108,9 @@ def completion_reply(request: ApiRequest, completions: list[Completion], tokeniz
     return _reply("text_completion", choices, request, completions, model)
 
 
+MOST_SAMPLES = 4096  # of one request: all are queued at once, while nobody else is answered
+
+
 def _request(prompts: list[list[int]], fields: dict[str, Any], logprobs: bool) -> ApiRequest:
     fields.pop("model", None)
     fields.pop("user", None)
@@ -116,8 +119,8 @@ def _request(prompts: list[list[int]], fields: dict[str, Any], logprobs: bool) -
             raise ConfigError(f"field {name}={value!r} is not supported: remove it")
     n = fields.pop("n", None)
     n = 1 if n is None else n
-    if type(n) is not int or n < 1:
-        raise ConfigError(f"field n={n!r}: must be an integer >= 1")
+    if type(n) is not int or not 1 <= n * len(prompts) <= MOST_SAMPLES:
+        raise ConfigError(f"field n={n!r}: must be an integer >= 1, and n times the prompts at most {MOST_SAMPLES}")
     most = fields.pop("max_completion_tokens", None)
     if most is not None:
         fields["max_tokens"] = most

@@ -159,6 +159,7 @@ def test_stop_text_is_cut_off_and_stop_ids_end_a_reply(client, tokenizer):
         ({"temperature": -1}, "temperature=-1"),
         ({"max_tokens": 10_000}, "max_tokens=10000 exceed max_model_len=256"),
         ({"n": 0}, "n=0"),
+        ({"n": 1_000_000}, "n=1000000"),
         ({"logprobs": True, "top_logprobs": 3}, "top_logprobs=3"),
         ({"tools": []}, "tools"),
         ({"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}, "'messages'"),
