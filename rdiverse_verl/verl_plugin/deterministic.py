@@ -13,14 +13,17 @@ from rdiverse_verl.errors import RdiverseError
 from rdiverse_verl.seeds import derive_seed
 from rdiverse_verl.verl_plugin.settings import read_settings
 
+_AnyTrainer: Any = object  # what a mixin calls on super() is a method of verl's trainer, which comes after it
+
 POLL_S = 0.1  # verl looks for finished samples every 2 s, longer than a whole step of a small model
 
 
-class DeterministicTrainer(PPOTrainerSync):
-    """Row identities, seeds and row order come from (run seed, step, row)."""
+class SeededRows(_AnyTrainer):
+    """Row identities, seeds and row order come from (run seed, step, row). To mix before a trainer of verl's."""
 
-    # verl compares the mode with "sync" to choose its replay buffer, fetch size and checkpoint content
-    trainer_mode = property(lambda self: "sync", lambda self, value: None)
+    # verl compares the mode with its own names to choose its replay buffer, fetch size and checkpoint content
+    verl_mode = "sync"
+    trainer_mode = property(lambda self: self.verl_mode, lambda self, value: None)
 
     def __init__(self, config: DictConfig) -> None:
         self.settings = read_settings(config)
@@ -44,18 +47,12 @@ class DeterministicTrainer(PPOTrainerSync):
         return batch
 
     def _balance_batch(self, batch: KVBatchMeta, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> KVBatchMeta:
-        expected = self.config.data.train_batch_size * self.config.actor_rollout_ref.rollout.n
-        if len(batch) < expected:
-            raise RdiverseError(
-                f"step {self.global_steps}: {expected - len(batch)} of {expected} samples failed while generated or "
-                "scored; the log above has 'Error in _run_prompt' with the reason"
-            )
         batch.reorder(sorted(range(len(batch)), key=lambda i: _key_order(batch.keys[i])))
         self._on_batch_complete(batch, metrics)
         return super()._balance_batch(batch, metrics, *args, **kwargs)
 
     def _on_batch_complete(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> None:
-        """Every row of the step is here, in key order, and verl has not yet added padding rows."""
+        """The rows of the step are here, in key order, and verl has not yet added padding rows."""
 
     def _dump_generations(
         self,
@@ -70,6 +67,19 @@ class DeterministicTrainer(PPOTrainerSync):
         names = list(dict.fromkeys(name for row in rows for name in row))
         columns = {name: [row.get(name) for row in rows] for name in names}
         super()._dump_generations(inputs, outputs, gts, scores, reward_extra_infos_dict | columns, dump_path)
+
+
+class DeterministicTrainer(SeededRows, PPOTrainerSync):
+    """Ends the run when a sample of a step is missing."""
+
+    def _balance_batch(self, batch: KVBatchMeta, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> KVBatchMeta:
+        expected = self.config.data.train_batch_size * self.config.actor_rollout_ref.rollout.n
+        if len(batch) < expected:
+            raise RdiverseError(
+                f"step {self.global_steps}: {expected - len(batch)} of {expected} samples failed while generated or "
+                "scored; the log above has 'Error in _run_prompt' with the reason"
+            )
+        return super()._balance_batch(batch, metrics, *args, **kwargs)
 
 
 def reward_infos(batch: KVBatchMeta) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ REGISTRIES = {
         "verl.experimental.reward_loop.reward_manager",
         "verl.experimental.reward_loop.reward_manager.registry:REWARD_MANAGER",
     ),
+    "adv_estimator": Registry("verl.trainer.ppo.core_algos", "verl.trainer.ppo.core_algos:ADV_ESTIMATOR_REGISTRY"),
     "agent_loop": Registry(
         "verl.experimental.agent_loop.agent_loop", "verl.experimental.agent_loop.agent_loop:_agent_loop_registry"
     ),
@@ -37,9 +38,24 @@ NAMES = {
     "trainer": {
         "rdiverse_challenger": "rdiverse_verl.verl_plugin.challenger_trainer",
         "rdiverse_solver": "rdiverse_verl.verl_plugin.solver_trainer",
+        "rdiverse_sync": "rdiverse_verl.verl_plugin.step_trainers",
+        "rdiverse_colocate_async": "rdiverse_verl.verl_plugin.step_trainers",
+        "rdiverse_separate_async": "rdiverse_verl.verl_plugin.step_trainers",
     },
-    "reward_manager": {"rdiverse_challenger": "rdiverse_verl.verl_plugin.challenger_reward"},
-    "agent_loop": {"rdiverse_single_turn": "rdiverse_verl.verl_plugin.seeded_agent_loop"},
+    "reward_manager": {
+        "rdiverse_challenger": "rdiverse_verl.verl_plugin.challenger_reward",
+        "rdiverse_trajectory": "rdiverse_verl.verl_plugin.trajectory_reward",
+    },
+    "agent_loop": {
+        "rdiverse_single_turn": "rdiverse_verl.verl_plugin.seeded_agent_loop",
+        "rdiverse_prefix": "rdiverse_verl.verl_plugin.prefix_agent_loop",
+    },
+    "adv_estimator": {
+        "dra_grpo": "rdiverse_verl.verl_plugin.estimators",
+        "dra_dr_grpo": "rdiverse_verl.verl_plugin.estimators",
+        "extra_grpo": "rdiverse_verl.verl_plugin.estimators",
+        "dra_extra_grpo": "rdiverse_verl.verl_plugin.estimators",
+    },
 }
 
 

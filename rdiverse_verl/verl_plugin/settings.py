@@ -82,11 +82,70 @@ class Challenger(Reward):
     service: Service = Service()
 
 
+class Embedding(Settings):
+    """The encoder of responses and prefixes, one actor for all reward workers.
+
+    ``length``: texts beyond the encoder's limit are pooled from windows or, ``exact``, truncated as published codes do.
+    ``prompt`` stands before every text. ``timeout_s`` bounds one request.
+    """
+
+    encoder: str = "all-MiniLM-L6-v2"
+    device: str = "cpu"
+    length: Literal["pool", "exact"] = "pool"
+    prompt: str = ""
+    timeout_s: float = Field(default=300, gt=0)
+
+
+class Dra(Settings):
+    """Diversity-aware reward adjustment (DRA-GRPO, Eq. 3-6); see ``algorithms.dra`` for the choices."""
+
+    kernel: Literal["clamp", "raw", "logdet"] = "clamp"
+    negative: Literal["paper", "positive_part"] = "paper"
+    rescale: Literal["none", "mean1", "G"] = "none"
+
+
+class Regeneration(Settings):
+    """Entropy-guided prefix regeneration (ExTra, Sec. 4.3, App. B.5, Tab. 7).
+
+    The paper gives no number for ``per_step``, ``min_step_tokens``, ``max_cuts`` and ``max_age``: 36 guided prompts a
+    step make up its 136k against 128k prompts (Sec. 5.5); the steps are cut as in the released code.
+    """
+
+    enable: bool = True
+    warmup_steps: int = Field(default=30, ge=0)
+    tau: float = Field(default=0.1, gt=0)
+    prefixes_per_prompt: Positive = 128
+    max_age: int | None = Field(default=None, ge=0)
+    queue_size: Positive = 4096
+    per_step: Positive = 36
+    min_step_tokens: Positive = 32
+    max_cuts: Positive = 15
+    max_share: float = Field(default=0.8, gt=0, lt=1)
+
+
+class Extra(Settings):
+    """Novelty after normalisation, and regeneration (ExTra, Eq. 1-3, Tab. 7)."""
+
+    gamma: float = Field(default=1.0, ge=0)
+    novelty: Literal["embedding", "ngram", "surprise"] = "embedding"
+    ngram: Positive = 4
+    place: Literal["after", "before"] = "after"
+    memory: Positive = 6
+    empty_pool_value: Share = 1.0
+    regeneration: Regeneration = Regeneration()
+
+
 class PluginSettings(Settings):
-    """``rdiverse.seed`` for every run of ours; ``rdiverse.challenger``, a ``Challenger``, for Challenger training."""
+    """``rdiverse.seed`` for every run of ours; ``rdiverse.challenger``, a ``Challenger``, for Challenger training.
+
+    ``dra`` and ``extra`` are read by the estimators that carry the names; giving one to another estimator is an error.
+    """
 
     seed: int = 1
     challenger: dict[str, Any] | None = None
+    embedding: Embedding = Embedding()
+    dra: Dra | None = None
+    extra: Extra | None = None
 
 
 def read_settings(config: DictConfig) -> PluginSettings:
