@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# The DR. GRPO baseline. Arguments are verl's: key=value ...
+set -euo pipefail
+exec "${PYTHON:-python}" -m verl.trainer.main_ppo \
+    --config-path "$(cd "$(dirname "$0")" && pwd)" --config-name config \
+    algorithm.adv_estimator=grpo \
+    algorithm.norm_adv_by_std_in_grpo=False \
+    actor_rollout_ref.actor.loss_agg_mode=seq-mean-token-sum-norm \
+    actor_rollout_ref.actor.loss_scale_factor=3584 \
+    rdiverse.seed=42 \
+    "$@"

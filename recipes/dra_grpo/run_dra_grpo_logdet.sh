@@ -1,0 +1,7 @@
+#!/usr/bin/env bash
+# DRA-GRPO with the log-det mutual information (Eq. 6). Arguments are verl's: key=value ...
+set -euo pipefail
+exec "${PYTHON:-python}" -m verl.trainer.main_ppo \
+    --config-path "$(cd "$(dirname "$0")" && pwd)" --config-name config \
+    +rdiverse.dra.kernel=logdet \
+    "$@"

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# ExTra: novelty and regeneration. Arguments are verl's: key=value ...
+set -euo pipefail
+exec "${PYTHON:-python}" -m verl.trainer.main_ppo \
+    --config-path "$(cd "$(dirname "$0")" && pwd)" --config-name config \
+    "$@"
