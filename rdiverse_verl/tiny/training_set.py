@@ -7,7 +7,7 @@ from random import Random
 from rdiverse_verl.dataset import Row, make_row, write_rows
 from rdiverse_verl.roles import solver
 from rdiverse_verl.seeds import derive_seed
-from rdiverse_verl.tiny.problems import sample_problem
+from rdiverse_verl.tiny.problems import Problem, sample_problem
 
 ROWS = 512
 SEED = 1
@@ -16,7 +16,7 @@ SEED = 1
 def training_rows(count: int = ROWS) -> list[Row]:
     """Distinct problems, none of them held out, as the Solver is asked them; ``id`` is the skill family."""
     rng = Random(derive_seed(SEED, "training set"))
-    distinct = {}
+    distinct: dict[str, Problem] = {}
     while len(distinct) < count:
         problem = sample_problem(rng)
         distinct[problem.question] = problem

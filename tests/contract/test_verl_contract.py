@@ -62,6 +62,11 @@ SYMBOLS = [
     ("verl.single_controller.ray", "RayResourcePool", None),
     ("verl.utils.tensordict_utils", "assign_non_tensor_stack", ["tensor_dict", "key", "val"]),
     ("verl.trainer.main_ppo", "main", None),
+    # the step methods
+    ("verl.experimental.reward_loop.reward_manager.naive", "NaiveRewardManager.run_single", ["data"]),
+    ("verl.trainer.ppo.core_algos", "register_adv_est", ["name_or_enum"]),
+    ("verl.trainer.ppo.v1.trainer_colocate_async", "PPOTrainerColocateAsync", None),
+    ("verl.trainer.ppo.v1.trainer_separate_async", "PPOTrainerSeparateAsync", None),
 ]
 
 # key, verl's default where we rely on it (...: any)
