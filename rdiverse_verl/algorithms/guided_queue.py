@@ -61,6 +61,14 @@ class GuidedQueue:
         roots = list(self._waiting)[: max(count, 0)]
         return [self._waiting.pop(root) for root in roots]
 
+    def drop_longer(self, max_length: int) -> int:
+        """Drop what has more prefix tokens than that; returns how many, which `dropped` counts as well."""
+        too_long = [root for root, prompt in self._waiting.items() if len(prompt.prefix_ids) > max_length]
+        for root in too_long:
+            del self._waiting[root]
+        self.dropped += len(too_long)
+        return len(too_long)
+
     def state(self) -> dict[str, Any]:
         """Lists and arrays that `restore` turns into an equal queue."""
         prompts = list(self._waiting.values())

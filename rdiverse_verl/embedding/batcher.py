@@ -12,6 +12,8 @@ from rdiverse_verl.embedding.length_aware import LengthAwareEncoder
 
 _LOG = logging.getLogger(__name__)
 
+EMPTY_TEXT = "empty text"  # the one fault that lies in the text, not in the encoder
+
 
 @dataclass(frozen=True)
 class Embedded:
@@ -115,7 +117,7 @@ def embed_each(encoder: LengthAwareEncoder, texts: Sequence[str], ends: Sequence
 def _fault(text: object) -> str:
     if not isinstance(text, str):
         return f"not a text but {type(text).__name__}"
-    return "" if text.strip() else "empty text"
+    return "" if text.strip() else EMPTY_TEXT
 
 
 def _encode(encoder: LengthAwareEncoder, texts: list[str], ends: list[Sequence[int]]) -> list[Embedded]:

@@ -102,3 +102,11 @@ class Regeneration:
         self.memory.restore(state["memory"])
         self.queue.restore(state["queue"])
         self.deferred = state["deferred"]
+        dropped = self.queue.drop_longer(self._max_length)
+        if dropped:
+            logger.warning(
+                "%d guided prompts of the checkpoint have prefixes of over %d tokens, more than this run's "
+                "data.max_response_length leaves room for; they are dropped",
+                dropped,
+                self._max_length,
+            )

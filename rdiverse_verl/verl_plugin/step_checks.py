@@ -22,6 +22,11 @@ def _problems(config: DictConfig, methods: StepMethods) -> Iterator[str]:
     name = config.algorithm.adv_estimator
     if methods.dra or methods.extra:
         yield from _group_problems(config, name)
+    if methods.dra and config.algorithm.use_kl_in_reward:
+        yield (
+            f"algorithm.use_kl_in_reward puts a penalty into the reward that {name} would re-weight with it: set it to "
+            "False and take actor_rollout_ref.actor.use_kl_loss=True"
+        )
     if methods.regenerates:
         yield from _regeneration_problems(config, methods)
 

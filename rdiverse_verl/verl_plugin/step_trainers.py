@@ -14,6 +14,7 @@ from verl.trainer.ppo.v1.trainer_separate_async import PPOTrainerSeparateAsync
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
 from rdiverse_verl.algorithms.dra import dra_weights
+from rdiverse_verl.embedding.batcher import EMPTY_TEXT
 from rdiverse_verl.errors import RdiverseError, ServiceError
 from rdiverse_verl.verl_plugin.deterministic import SeededRows
 from rdiverse_verl.verl_plugin.embedder import Embedder
@@ -123,8 +124,9 @@ class StepTrainer(SeededRows, GuidedBatches):
 
     def _check_vectors(self, rows: ScoredRows) -> None:
         faults = [fault for fault in rows.fault_N if fault]
-        if faults and not rows.has_vector_N.any():
-            raise ServiceError(f"step {self.global_steps}: not one of {len(faults)} answers has a vector: {faults[0]}")
+        broken = [fault for fault in faults if fault != EMPTY_TEXT]
+        if broken and not rows.has_vector_N.any():
+            raise ServiceError(f"step {self.global_steps}: not one of {len(faults)} answers has a vector: {broken[0]}")
         if faults:
             logger.warning(
                 "step %d: %d answers have no vector; the first: %s", self.global_steps, len(faults), faults[0]

@@ -194,6 +194,15 @@ def test_a_full_queue_drops_the_oldest():
     assert [prompt.root for prompt in queue.pop(9)] == ["c", "d", "e"]
 
 
+def test_prefixes_that_no_longer_fit_are_dropped_and_counted():
+    queue = GuidedQueue()
+    for root, length in (("a", 3), ("b", 4), ("c", 5)):
+        queue.push(GuidedPrompt(root, tuple(range(length)), 0.1, 1, {}))
+    assert queue.drop_longer(3) == 2
+    assert queue.dropped == 2
+    assert [prompt.root for prompt in queue.pop(9)] == ["a"]
+
+
 def test_the_papers_queue_holds_4096():
     queue = GuidedQueue()
     for number in range(4097):

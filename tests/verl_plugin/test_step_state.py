@@ -25,7 +25,9 @@ def stores():
 
 
 def plain(tree):
-    return {k: plain(v) if isinstance(v, dict) else v.tolist() if isinstance(v, np.ndarray) else v for k, v in tree.items()}
+    if isinstance(tree, dict):
+        return {name: plain(value) for name, value in tree.items()}
+    return tree.tolist() if isinstance(tree, np.ndarray) else tree
 
 
 def test_restored_stores_are_equal(tmp_path):
