@@ -1,12 +1,15 @@
 """Refuse what the CPU path cannot do, by name, before Ray starts any worker."""
 
 import json
+import logging
+import os
 from collections.abc import Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 from rdiverse_verl.cpu.model_folder import check_model_folder
+from rdiverse_verl.cpu.overrides import WEIGHT_TRANSFER
 from rdiverse_verl.errors import ConfigError
 
 # key -> (values that work, why)
@@ -20,7 +23,10 @@ _ROLLOUT_RULES: dict[str, tuple[tuple[Any, ...], str]] = {
     "disaggregation.enabled": ((False,), "prompt and reply are computed in one process"),
     "enable_rollout_routing_replay": ((False, None), "mixture-of-experts routing is not recorded"),
     "mtp.enable": ((False, None), "one token is generated at a time"),
-    "checkpoint_engine.backend": (("naive", None), "trainer and rollout exchange weights through Ray"),
+    "checkpoint_engine.backend": (
+        ("naive", WEIGHT_TRANSFER, None),
+        f"weights go through Ray, or to standalone replicas through a {WEIGHT_TRANSFER}",
+    ),
     "prometheus.enable": ((False, None), "the server has no /metrics"),
     "limit_images": ((None, 0), "the rollout reads text only"),
 }
@@ -38,6 +44,7 @@ _TRANSFORMERS_RULES: dict[str, tuple[tuple[Any, ...], str]] = {
     "actor_rollout_ref.model.lora_rank": ((0,), "the transformers rollout takes full weights"),
     "actor_rollout_ref.model.lora.rank": ((0, None), "the transformers rollout takes full weights"),
 }
+_SEPARATE_ASYNC = ("separate_async", "rdiverse_separate_async")
 
 
 def install(config_module: Any) -> None:
@@ -68,6 +75,7 @@ def check_config(config: Mapping[str, Any]) -> None:
     if _value(config, "actor_rollout_ref.rollout.name") == "transformers":
         _check(config, "", _TRANSFORMERS_RULES)
         check_rollout(_value(config, "actor_rollout_ref.rollout"), "actor_rollout_ref.rollout")
+        _check_standalone_replicas(config)
     if _value(config, "reward.reward_model.enable"):
         _check_reward_model(_value(config, "reward.reward_model"), _value(config, "reward.custom_reward_function.path"))
 
@@ -79,6 +87,62 @@ def check_rollout(rollout: Any, section: str) -> None:
         ConfigError: an option that this rollout does not have.
     """
     _check(rollout, section + ".", _ROLLOUT_RULES)
+
+
+def _check_standalone_replicas(config: Any) -> None:
+    mode, rollout = _value(config, "trainer.v1.trainer_mode"), _value(config, "actor_rollout_ref.rollout")
+    backend = _value(rollout, "checkpoint_engine.backend")
+    key = "actor_rollout_ref.rollout.checkpoint_engine.backend"
+    if mode not in _SEPARATE_ASYNC:
+        if backend == WEIGHT_TRANSFER:
+            raise ConfigError(f"{key}={backend}: trainer mode {mode} has no standalone replicas; set it to naive")
+        return
+    if backend != WEIGHT_TRANSFER:
+        raise ConfigError(f"{key}={backend}: trainer mode {mode} has standalone replicas; set it to {WEIGHT_TRANSFER}")
+    nodes, replicas = _value(rollout, "nnodes"), _value(rollout, "n_gpus_per_node")
+    if nodes != 1 or not replicas:
+        raise ConfigError(
+            f"actor_rollout_ref.rollout.nnodes={nodes} and .n_gpus_per_node={replicas}: trainer mode {mode} needs 1 "
+            "node and a virtual GPU for each standalone replica, at least 1"
+        )
+    _check_virtual_gpus(config, replicas)
+    _check_sync_step(config, mode)
+    _check_own_log_line(config)
+
+
+def _check_virtual_gpus(config: Any, standalone: int) -> None:
+    trainer = _value(config, "trainer.n_gpus_per_node") * _value(config, "trainer.nnodes")
+    reward_model = _value(config, "reward.reward_model")
+    own_pool = _value(reward_model, "enable") and _value(reward_model, "enable_resource_pool")
+    served = _value(reward_model, "n_gpus_per_node") * _value(reward_model, "nnodes") if own_pool else 0
+    there = _value(config, "ray_kwargs.ray_init.num_gpus")
+    if there is not None and there < trainer + standalone + served:
+        raise ConfigError(
+            f"ray_kwargs.ray_init.num_gpus={there}: {trainer} of the trainer, {standalone} standalone replicas and "
+            f"{served} of a reward model need {trainer + standalone + served} virtual GPUs"
+        )
+
+
+def _check_sync_step(config: Any, mode: str) -> None:
+    steps = _value(config, "trainer.v1.separate_async.parameter_sync_step")
+    batch, mini_batch = (
+        _value(config, key) for key in ("data.train_batch_size", "actor_rollout_ref.actor.ppo_mini_batch_size")
+    )
+    if steps * mini_batch != batch:
+        raise ConfigError(
+            f"data.train_batch_size={batch}: trainer mode {mode} needs trainer.v1.separate_async.parameter_sync_step="
+            f"{steps} times actor_rollout_ref.actor.ppo_mini_batch_size={mini_batch}"
+        )
+
+
+def _check_own_log_line(config: Any) -> None:
+    level = logging.getLevelName(os.environ.get("VERL_LOGGING_LEVEL", "INFO"))
+    if not _value(config, "actor_rollout_ref.hybrid_engine") and level <= logging.INFO:
+        raise ConfigError(
+            "actor_rollout_ref.hybrid_engine=False: verl 0.9.1 then ends in an info message of its own, with a "
+            "TypeError (it passes flush=True to a logger: trainer/ppo/v1/trainer_separate_async.py, line 181); set the "
+            "environment variable VERL_LOGGING_LEVEL=WARNING, which leaves the message out"
+        )
 
 
 def _check_reward_model(reward_model: Any, reward_function: str | None) -> None:

@@ -7,27 +7,17 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Iterable
-from concurrent.futures import Future, InvalidStateError
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from rdiverse_verl.cpu.language_model import LanguageModel
 from rdiverse_verl.cpu.options import SamplingOptions
-from rdiverse_verl.cpu.request import Completion, Request
+from rdiverse_verl.cpu.request import Abort, Completion, Request, WeightUpdate, resolve, uniforms_from
 from rdiverse_verl.cpu.sampling import sample_tokens
 from rdiverse_verl.errors import ConfigError, ServiceError, StateError
 from rdiverse_verl.seeds import derive_seed
-
-
-@dataclass
-class _WeightUpdate:
-    named_tensors: Iterable[tuple[str, Tensor]]
-    future: Future[None] = field(default_factory=Future)
 
 
 class GenerationEngine:
@@ -36,6 +26,7 @@ class GenerationEngine:
     New requests join the running batch between two decode steps and leave it when they end. The model computes in
     float64 and each token is drawn with a number that depends on the request's seed and the token's position alone, so
     a reply is a function of weights, prompt and options, whatever else runs and in whatever order requests came.
+    An aborted reply that is continued (its tokens after the prompt, the same seed) ends as if it had never been cut.
 
     Args:
         model_path: folder of a Transformers causal language model with its tokenizer.
@@ -72,8 +63,8 @@ class GenerationEngine:
         self._seed = seed
         self._unseeded = 0
         self._lock = threading.Lock()
-        self._inbox: queue.SimpleQueue[Request | _WeightUpdate | None] = queue.SimpleQueue()
-        self._waiting: deque[Request | _WeightUpdate] = deque()
+        self._inbox: queue.SimpleQueue[Request | WeightUpdate | Abort | None] = queue.SimpleQueue()
+        self._waiting: deque[Request | WeightUpdate] = deque()
         self._running: list[Request] = []
         self._failure: ServiceError | None = None
         self._thread = threading.Thread(target=self._run, name="generation-engine", daemon=True)
@@ -103,9 +94,21 @@ class GenerationEngine:
             ConfigError: names or shapes do not match the model; the old weights stay.
             ServiceError: the engine is closed or has failed.
         """
-        update = _WeightUpdate(named_tensors)
+        update = WeightUpdate(named_tensors)
         self._submit(update)
         await asyncio.wrap_future(update.future)
+
+    async def abort(self) -> int:
+        """End all requests sent before, each with the tokens it has so far; returns how many.
+
+        A reply that is continued does not see a stop string that began before the cut.
+
+        Raises:
+            ServiceError: the engine is closed or has failed.
+        """
+        order = Abort()
+        self._submit(order)
+        return await asyncio.wrap_future(order.future)
 
     def close(self) -> None:
         """End the engine's thread; requests under way fail with ServiceError."""
@@ -131,15 +134,14 @@ class GenerationEngine:
         if not options.ignore_eos:
             stop_ids |= self._model.eos_token_ids
         seed = self._next_seed() if options.seed is None else options.seed
-        uniforms = np.random.Generator(np.random.Philox(key=seed))
-        return Request(list(prompt_ids), options, max_tokens, stop_ids, uniforms)
+        return Request(list(prompt_ids), options, max_tokens, stop_ids, uniforms_from(seed, len(prompt_ids)))
 
     def _next_seed(self) -> int:
         with self._lock:
             self._unseeded += 1
             return derive_seed(self._seed, "unseeded request", self._unseeded)
 
-    def _submit(self, work: Request | _WeightUpdate) -> None:
+    def _submit(self, work: Request | WeightUpdate | Abort) -> None:
         with self._lock:
             if self._failure is not None:
                 raise self._failure
@@ -164,8 +166,19 @@ class GenerationEngine:
             work = self._inbox.get()
             if work is None:
                 return False
-            self._waiting.append(work)
+            if isinstance(work, Abort):
+                self._cut_off_all(work)
+            else:
+                self._waiting.append(work)
         return True
+
+    def _cut_off_all(self, order: Abort) -> None:
+        requests = [*self._running, *(work for work in self._waiting if isinstance(work, Request))]
+        for request in requests:
+            resolve(request.future, request.cut_off())
+        self._running = []
+        self._waiting = deque(work for work in self._waiting if not isinstance(work, Request))
+        resolve(order.future, len(requests))
 
     def _admit(self) -> None:
         """Start waiting requests in order of arrival. A weight update waits until nothing runs, the rest after it."""
@@ -202,22 +215,22 @@ class GenerationEngine:
         for request, token, logprob, finite in zip(requests, tokens, logprobs, finite_R, strict=True):
             completion = request.append(token, logprob, self.tokenizer)
             if not finite:
-                _resolve(request.future, StateError("the model's logits are not finite: its weights are damaged"))
+                resolve(request.future, StateError("the model's logits are not finite: its weights are damaged"))
             elif completion is not None:
-                _resolve(request.future, completion)
+                resolve(request.future, completion)
         # A request whose caller gave up is done as well: its future was cancelled.
         kept = [slot for slot, request in enumerate(self._running) if not request.future.done()]
         if len(kept) < len(self._running):
             self._model.cache.keep(kept)
             self._running = [self._running[slot] for slot in kept]
 
-    def _update_weights(self, update: _WeightUpdate) -> None:
+    def _update_weights(self, update: WeightUpdate) -> None:
         try:
             self._model.load_state(update.named_tensors)
         except ConfigError as error:
-            _resolve(update.future, error)
+            resolve(update.future, error)
         else:
-            _resolve(update.future, None)
+            resolve(update.future, None)
 
     def _fail_all(self, failure: ServiceError) -> None:
         with self._lock:
@@ -225,16 +238,6 @@ class GenerationEngine:
         while self._inbox.qsize():
             work = self._inbox.get()
             if work is not None:
-                self._waiting.append(work)
+                resolve(work.future, failure)
         for work in (*self._running, *self._waiting):
-            _resolve(work.future, failure)
-
-
-def _resolve(future: Future[Any], outcome: Any) -> None:
-    try:
-        if isinstance(outcome, BaseException):
-            future.set_exception(outcome)
-        else:
-            future.set_result(outcome)
-    except InvalidStateError:
-        pass  # Cancelled by its caller, who no longer waits.
+            resolve(work.future, failure)

@@ -13,7 +13,7 @@ DRIVER = "verl.trainer.main_ppo"
 
 
 def install() -> None:
-    """Register the platform now; engine, process group, rollout and config check when verl imports what they extend."""
+    """Register the platform now, and everything else when verl imports what it extends."""
     from verl.plugin.platform import PlatformRegistry
 
     from rdiverse_verl.cpu.platform import CpuPlatform
@@ -25,6 +25,7 @@ def install() -> None:
     after_import("verl.utils.config", _check_config)
     after_import("verl.utils.distributed", _process_group)
     after_import("verl.workers.engine", _engine)
+    after_import("verl.checkpoint_engine", _weight_transfer)
     after_import("verl.workers.rollout.base", _rollout_client)
     after_import("verl.workers.rollout.replica", _rollout_replica)
 
@@ -52,6 +53,10 @@ def _engine(module) -> None:
     from rdiverse_verl.cpu.fsdp import install
 
     install(module)
+
+
+def _weight_transfer(module) -> None:
+    import rdiverse_verl.cpu.weight_transfer  # noqa: F401 (registers itself)
 
 
 def _rollout_client(module) -> None:

@@ -15,13 +15,19 @@ _LOGICAL_CPUS = 8
 _LOGICAL_CPUS_PER_GPU = 4
 
 
-def cpu_overrides(virtual_gpus: int = 1, reward_model_gpus: int = 0) -> Tree:
+# Checkpoint engine that gives weights to replicas that share no process with the trainer.
+WEIGHT_TRANSFER = "local_file"
+
+
+def cpu_overrides(virtual_gpus: int = 1, reward_model_gpus: int = 0, standalone_gpus: int = 0) -> Tree:
     """What stock verl 0.9.1 needs in its config to run on a CPU.
 
     Args:
         virtual_gpus: ranks of the trained model; each has a rollout replica of its own.
         reward_model_gpus: replicas of the model served to reward functions; 0 if none is.
+        standalone_gpus: rollout replicas that are no rank's, for the trainer mode ``separate_async``.
     """
+    gpus = virtual_gpus + reward_model_gpus + standalone_gpus
     return {
         "actor_rollout_ref": {
             "model": {
@@ -31,7 +37,7 @@ def cpu_overrides(virtual_gpus: int = 1, reward_model_gpus: int = 0) -> Tree:
             },
             "actor": _full_precision_fsdp2(),
             "ref": _full_precision_fsdp2(),
-            "rollout": {**_transformers_rollout(), "agent": {"num_workers": 1}},
+            "rollout": {**_transformers_rollout(), "agent": {"num_workers": 1}, **_standalone(standalone_gpus)},
         },
         "data": {"dataloader_num_workers": 0},
         "reward": {
@@ -47,8 +53,8 @@ def cpu_overrides(virtual_gpus: int = 1, reward_model_gpus: int = 0) -> Tree:
         "ray_kwargs": {
             "ray_init": {
                 "address": "local",
-                "num_cpus": _LOGICAL_CPUS + _LOGICAL_CPUS_PER_GPU * (virtual_gpus + reward_model_gpus),
-                "num_gpus": virtual_gpus + reward_model_gpus,
+                "num_cpus": _LOGICAL_CPUS + _LOGICAL_CPUS_PER_GPU * gpus,
+                "num_gpus": gpus,
                 "include_dashboard": False,
                 "runtime_env": {"py_executable": shlex.join([sys.executable, "-S", fork_client.__file__])},
             }
@@ -91,6 +97,12 @@ def _transformers_rollout() -> Tree:
         "max_num_seqs": 64,
         "router_config_path": str(Path(__file__).with_name("router.yaml")),
     }
+
+
+def _standalone(replicas: int) -> Tree:
+    if not replicas:
+        return {}
+    return {"nnodes": 1, "n_gpus_per_node": replicas, "checkpoint_engine": {"backend": WEIGHT_TRANSFER}}
 
 
 def _leaves(tree: Tree, path: tuple[str, ...]) -> Iterator[tuple[str, Any]]:

@@ -1,7 +1,7 @@
 """The rollout ``transformers``: verl's two sides of it, one that starts servers and one that sends them weights."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import AsyncIterable, Iterable
 from typing import Any
 
 import ray
@@ -10,6 +10,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from verl.single_controller.ray import RayResourcePool
 from verl.workers.rollout.base import BaseRollout
 from verl.workers.rollout.replica import RolloutMode, RolloutReplica
+from verl.workers.rollout.utils import ensure_async_iterator
 
 from rdiverse_verl.cpu.config_check import check_rollout
 from rdiverse_verl.cpu.rollout_server import ServerLimits, TransformersServer
@@ -66,7 +67,7 @@ class TransformersReplica(RolloutReplica):
 
 
 class TransformersClient(BaseRollout):
-    """In a training worker: hands the trained weights to the server of the same rank."""
+    """Hands weights to one server: in a training worker to that of the same rank, or beside a standalone replica."""
 
     def __init__(self, config: Any, model_config: Any, device_mesh: Any, replica_rank: int = -1) -> None:
         super().__init__(config, model_config, device_mesh)
@@ -75,7 +76,7 @@ class TransformersClient(BaseRollout):
 
     async def update_weights(
         self,
-        weights: Iterable[tuple[str, torch.Tensor]],
+        weights: Iterable[tuple[str, torch.Tensor]] | AsyncIterable[tuple[str, torch.Tensor]],
         wire_format: str = "named_tensors",
         global_steps: int | None = None,
         peft_config: Any = None,
@@ -91,7 +92,7 @@ class TransformersClient(BaseRollout):
             raise ConfigError(
                 "the transformers rollout takes full weights only: switch off LoRA and delta weight updates"
             )
-        named_tensors = [(name, tensor.detach().cpu()) for name, tensor in weights]
+        named_tensors = [(name, tensor.detach().cpu()) async for name, tensor in ensure_async_iterator(weights)]
         name = server_name(self.replica_rank)
         try:
             server = ray.get_actor(name)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rdiverse_verl.cpu.options import SamplingOptions
+from rdiverse_verl.cpu.request import Completion
 from rdiverse_verl.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class TransformersServer:
         self.global_steps: int | None = None
         self._admitting = asyncio.Event()
         self._admitting.set()
+        self._rejecting = False
 
     async def serve(self) -> str:
         """Open the HTTP side on a free port of the loopback address; returns ``host:port``."""
@@ -81,18 +83,26 @@ class TransformersServer:
     ) -> TokenOutput:
         """Continue token ids; the reply carries the log-probability of every sampled token.
 
+        Its ``stop_reason`` is "completed", or "aborted" if the caller is to ask again with the tokens it got so far.
+
         Raises:
             ConfigError: a sampling option, or images, video or audio, that this engine does not handle.
         """
         refused = sorted(name for name, value in media.items() if value)
         if refused:
             raise ConfigError(f"the transformers rollout reads text only: remove {', '.join(refused)} from the rows")
-        await self._admitting.wait()
-        completion = await self.engine.generate(prompt_ids, self._options(len(prompt_ids), dict(sampling_params)))
+        options = self._options(len(prompt_ids), dict(sampling_params))
+        while not self._admitting.is_set():  # again after each wake-up: the gate may have closed in the meantime
+            if self._rejecting:
+                return self._output(Completion([], [], "abort"))
+            await self._admitting.wait()
+        return self._output(await self.engine.generate(prompt_ids, options))
+
+    def _output(self, completion: Completion) -> TokenOutput:
         return TokenOutput(
             token_ids=completion.token_ids,
             log_probs=completion.logprobs,
-            stop_reason="completed",
+            stop_reason="aborted" if completion.finish_reason == "abort" else "completed",
             extra_fields={"global_steps": self.global_steps},
         )
 
@@ -110,11 +120,17 @@ class TransformersServer:
         self.global_steps = global_steps
 
     async def abort_all_requests(self, reject_request: bool = False) -> dict[str, Any]:
-        """Hold back new requests until ``resume_generation``; those under way end with the weights they began with."""
+        """Cut off what is under way and, until ``resume_generation``, let new requests wait, or turn them away.
+
+        Args:
+            reject_request: turn them away, because this server will not resume soon and others can take them.
+        """
+        self._rejecting = reject_request
         self._admitting.clear()
-        return {"aborted_count": 0, "request_ids": []}
+        return {"aborted_count": await self.engine.abort()}
 
     async def resume_generation(self) -> None:
+        self._rejecting = False
         self._admitting.set()
 
     async def _nothing_to_do(self, *args: Any, **kwargs: Any) -> None:
