@@ -14,8 +14,8 @@ from rdiverse_verl.errors import ConfigError
 from rdiverse_verl.verl_plugin.settings import Embedding
 
 NAME = "rdiverse_embedding"
-TRIES = 3
-PAUSE_S = 1.0  # a killed actor is started again by Ray
+RESTART_S = 60  # Ray starts a killed actor again, which then loads its encoder
+PAUSE_S = 1.0
 
 
 class Embedder:
@@ -47,28 +47,28 @@ class Embedder:
 
     def embed(self, texts: Sequence[str], ends: Sequence[Sequence[int]]) -> list[Embedded]:
         """Vectors of the prefixes of each text, or why there are none."""
-        reason = ""
-        for attempt in range(TRIES):
-            time.sleep(PAUSE_S * attempt)
+        deadline = time.monotonic() + RESTART_S
+        while True:
             try:
                 return ray.get(self._actor.embed.remote(texts, ends), timeout=self.settings.timeout_s)
             except RayError as error:
-                reason = _reason(error)
-        return [_fault(reason) for _ in texts]
+                if time.monotonic() > deadline:
+                    return [_fault(_reason(error)) for _ in texts]
+            time.sleep(PAUSE_S)
 
     async def embed_text(self, text: str) -> Embedded:
         """The vector of one whole text, or why there is none, without holding up other samples meanwhile."""
-        reason = ""
-        for attempt in range(TRIES):
-            await asyncio.sleep(PAUSE_S * attempt)
+        deadline = time.monotonic() + RESTART_S
+        while True:
             try:
                 [answer] = await asyncio.wait_for(self._actor.embed.remote([text]), self.settings.timeout_s)
                 return answer
-            except RayError as error:
-                reason = _reason(error)
             except asyncio.TimeoutError:
-                reason = f"no answer within {self.settings.timeout_s:g} s"
-        return _fault(reason)
+                return _fault(f"no answer within {self.settings.timeout_s:g} s")
+            except RayError as error:
+                if time.monotonic() > deadline:
+                    return _fault(_reason(error))
+            await asyncio.sleep(PAUSE_S)
 
 
 def _fault(reason: str) -> Embedded:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from omegaconf import OmegaConf
-from verl.trainer.ppo.core_algos import get_adv_estimator_fn
+from verl.trainer.ppo.core_algos import agg_loss, get_adv_estimator_fn
 
 from rdiverse_verl.algorithms.groups import group_by_key
 from rdiverse_verl.errors import ConfigError, StateError
@@ -111,3 +111,23 @@ def test_rows_of_another_batch_are_refused():
         pytest.raises(StateError, match="not those of the step's batch"),
     ):
         call(["b"])
+
+
+@pytest.mark.parametrize("factor", [64, None])
+def test_dr_grpos_loss_needs_a_constant_length_to_be_one_number_however_it_is_split(factor):
+    lengths = [3, 9, 5, 12]
+    loss_N_T = torch.rand(4, 12, dtype=torch.float64)
+    mask_N_T = torch.tensor([[place < length for place in range(12)] for length in lengths]).double()
+
+    def loss(*splits):
+        parts = []
+        for rows in splits:
+            longest = max(lengths[row] for row in rows)  # verl pads a micro-batch to its own longest response
+            shape = (loss_N_T[rows][:, :longest], mask_N_T[rows][:, :longest])
+            parts.append(agg_loss(*shape, "seq-mean-token-sum-norm", global_batch_size=4, loss_scale_factor=factor))
+        return float(sum(parts))
+
+    whole, split = loss([0, 1, 2, 3]), loss([0, 1], [2], [3])
+    assert (whole == pytest.approx(split)) == (factor is not None)
+    if factor:
+        assert whole == pytest.approx(float((loss_N_T * mask_N_T).sum()) / (4 * factor))

@@ -7,6 +7,8 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from rdiverse_verl.dataset import write_rows
@@ -98,8 +100,7 @@ def test_guided_rows_are_their_own_problems_and_graded_as_a_whole(both):
     for step in range(1, STEPS + 1):
         rows = both.rows(step)
         for row in rows:
-            question = row["input"].split("\nuser\n")[1].split("\nassistant\n")[0]
-            assert row["gts"] == golds[question]
+            assert row["gts"] == golds[_question(row)]
             assert row["input"].endswith("assistant\n" + row["prefix"])
             assert row["acc"] == float(grade(_text(row), row["gts"]).correct)
         guided = _groups([row for row in rows if row["prefix"]])
@@ -138,9 +139,7 @@ def test_metrics_are_those_of_the_rows(both):
 
 
 def test_stopped_after_a_checkpoint_and_resumed_it_ends_as_if_never_stopped(both, run_steps, tmp_path):
-    checkpoints = tmp_path / "checkpoints"
-    shutil.copytree(both.folder / "checkpoints" / f"global_step_{SAVED}", checkpoints / f"global_step_{SAVED}")
-    (checkpoints / "latest_checkpointed_iteration.txt").write_text(str(SAVED))
+    _take_checkpoint(both.folder, tmp_path)
     resumed = run_steps(tmp_path, "dra_extra_grpo", *EXTRA)
     for step in range(SAVED + 1, STEPS + 1):
         assert resumed.rows(step) == both.rows(step)
@@ -148,14 +147,20 @@ def test_stopped_after_a_checkpoint_and_resumed_it_ends_as_if_never_stopped(both
     assert _weights(resumed.folder) == _weights(both.folder)
 
 
-def test_asynchronous_mode_keeps_verls_semantics_and_injects(run_steps, tmp_path):
-    run = run_steps(tmp_path, "extra_grpo", *EXTRA, "trainer.v1.trainer_mode=rdiverse_colocate_async")
-    assert (tmp_path / "checkpoints" / f"global_step_{SAVED}" / "transfer_queue").is_dir()
+def test_asynchronous_mode_keeps_verls_semantics_injects_and_resumes(run_steps, tmp_path):
+    mode = "trainer.v1.trainer_mode=rdiverse_colocate_async"
+    run = run_steps(tmp_path / "whole", "extra_grpo", *EXTRA, mode)
     assert any(metrics["training/off_policy/trajectory_staleness/max"] > 0 for metrics in run.metrics())
-    guided = [row for step in range(1, STEPS + 1) for row in run.rows(step) if row["prefix"]]
-    assert guided
-    for row in guided:
-        assert row["acc"] == float(grade(_text(row), row["gts"]).correct)
+    _take_checkpoint(run.folder, tmp_path / "resumed")
+    assert (tmp_path / "resumed" / "checkpoints" / f"global_step_{SAVED}" / "transfer_queue").is_dir()
+    resumed = run_steps(tmp_path / "resumed", "extra_grpo", *EXTRA, mode)
+    golds = {row["prompt"][-1]["content"]: row["reward_model"]["ground_truth"] for row in training_rows(40)}
+    for part, first in ((run, WARMUP + 2), (resumed, SAVED + 1)):
+        rows = [row for step in range(first, STEPS + 1) for row in part.rows(step)]
+        assert any(row["prefix"] for row in rows)  # also those in flight when the checkpoint was written
+        for row in rows:
+            assert row["gts"] == golds[_question(row)]
+            assert row["acc"] == float(grade(_text(row), row["gts"]).correct)
 
 
 def test_dr_grpo_is_not_divided_by_the_spread(run_steps, tmp_path):
@@ -165,6 +170,52 @@ def test_dr_grpo_is_not_divided_by_the_spread(run_steps, tmp_path):
     for group in _groups(run.rows(3)):
         adjusted = np.array([row["weight"] * row["score"] for row in group])
         assert [row["advantage"] for row in group] == pytest.approx(adjusted - adjusted.mean(), abs=1e-6)
+
+
+def test_bad_rows_short_answers_failing_graders_and_a_killed_encoder_end_no_run(run_steps, tmp_path):
+    rows = training_rows(16)
+    for row in rows[1:3]:
+        row["reward_model"]["ground_truth"] = None
+    data = tmp_path / "train.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), data)  # our own writer refuses them
+    run = run_steps(
+        tmp_path / "run",
+        "dra_extra_grpo",
+        *EXTRA,
+        f"data.train_files={data}",
+        "data.shuffle=False",
+        "data.max_response_length=3",
+        f"reward.custom_reward_function.path={Path(__file__).with_name('hostile_reward.py')}",
+        steps=4,
+    )
+    metrics = run.metrics()
+    assert [step["training/failed_samples"] for step in metrics] == [3, 0, 3, 0]
+    assert [step["extra/ungraded"] for step in metrics] == [8, 0, 8, 0]
+    assert all(step["extra/missing_vectors"] == 0 for step in metrics)
+    answered = [sum(len(run.rows(step)) for step in range(1, last + 1)) - 8 * ((last + 1) // 2) for last in (1, 4)]
+    counted = [metrics[0]["extra/encoded_texts"], metrics[3]["extra/encoded_texts"]]
+    assert all(own < all_ for own, all_ in zip(counted, answered, strict=True)), (
+        "an encoder killed starts to count anew"
+    )
+    for step in range(1, 5):
+        groups = _groups(run.rows(step))
+        assert len(groups) == 8
+        for row in (row for group in groups for row in group):
+            assert np.isfinite(row["advantage"])
+            assert row["advantage"] == 0 or row["acc"]  # equal rewards teach nothing
+    [alone] = next(group for group in _groups(run.rows(1)) if len(group) == 1)
+    assert alone["advantage"] == 0
+
+
+def _take_checkpoint(run: Path, to: Path) -> None:
+    """A run folder that was stopped after its first checkpoint."""
+    checkpoints = to / "checkpoints"
+    shutil.copytree(run / "checkpoints" / f"global_step_{SAVED}", checkpoints / f"global_step_{SAVED}")
+    (checkpoints / "latest_checkpointed_iteration.txt").write_text(str(SAVED))
+
+
+def _question(row: dict) -> str:
+    return row["input"].split("\nuser\n")[1].split("\nassistant\n")[0]
 
 
 def _text(row: dict) -> str:
