@@ -3,6 +3,7 @@
 set -euo pipefail
 exec "${PYTHON:-python}" -m verl.trainer.main_ppo \
     --config-path "$(cd "$(dirname "$0")" && pwd)" --config-name config \
+    trainer.experiment_name=dr_grpo \
     algorithm.adv_estimator=grpo \
     algorithm.norm_adv_by_std_in_grpo=False \
     actor_rollout_ref.actor.loss_agg_mode=seq-mean-token-sum-norm \

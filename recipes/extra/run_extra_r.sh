@@ -3,5 +3,6 @@
 set -euo pipefail
 exec "${PYTHON:-python}" -m verl.trainer.main_ppo \
     --config-path "$(cd "$(dirname "$0")" && pwd)" --config-name config \
+    trainer.experiment_name=extra_r \
     +rdiverse.extra.gamma=0 \
     "$@"

@@ -1,9 +1,13 @@
 """Configurations that are refused at start, with the reason."""
 
+from pathlib import Path
+
 import pytest
 from hydra import compose, initialize_config_module
+from omegaconf import OmegaConf
 
 from rdiverse_verl.errors import ConfigError
+from rdiverse_verl.verl_plugin.settings import Extra
 from rdiverse_verl.verl_plugin.step_checks import refuse_unfit
 from rdiverse_verl.verl_plugin.step_methods import read_step_methods
 
@@ -68,6 +72,18 @@ def test_refused(overrides, message):
     with pytest.raises(ConfigError) as caught:
         check(*overrides)
     assert message in str(caught.value)
+
+
+def test_the_documented_block_is_fit():
+    text = (Path(__file__).parents[2] / "docs" / "step_methods.md").read_text()
+    block = OmegaConf.create(text.split("```yaml\n")[1].split("```")[0])
+    with initialize_config_module("verl.trainer.config", version_base=None):
+        stock = compose("ppo_trainer", ["actor_rollout_ref.rollout.n=6"])
+    OmegaConf.set_struct(stock, False)
+    config = OmegaConf.merge(stock, block)
+    methods = read_step_methods(config)
+    refuse_unfit(config, methods)
+    assert methods.extra == Extra()  # what it shows are the defaults
 
 
 def test_all_problems_are_told_at_once():

@@ -138,6 +138,12 @@ def test_metrics_are_those_of_the_rows(both):
         assert metrics["training/rollout_probs_diff_max"] <= 1e-5
 
 
+def test_every_metric_is_in_the_documentation(both):
+    text = (Path(__file__).parents[2] / "docs" / "step_methods.md").read_text()
+    names = {name for step in both.metrics() for name in step if name.startswith(("dra/", "extra/"))}
+    assert [name for name in sorted(names) if f"`{name.split('/')[1]}`" not in text] == []
+
+
 def test_stopped_after_a_checkpoint_and_resumed_it_ends_as_if_never_stopped(both, run_steps, tmp_path):
     _take_checkpoint(both.folder, tmp_path)
     resumed = run_steps(tmp_path, "dra_extra_grpo", *EXTRA)
