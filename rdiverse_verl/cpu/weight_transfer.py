@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
@@ -70,8 +71,10 @@ class LocalFileEngine(CheckpointEngine):
                 pass
             return
         try:
-            # copies: safetensors refuses tied weights, which share their memory
-            tensors = {name: tensor.detach().cpu().clone() for name, tensor in weights}
+            # copies: safetensors refuses tied weights, which share their memory, and views
+            tensors = {
+                name: tensor.detach().cpu().clone(memory_format=torch.contiguous_format) for name, tensor in weights
+            }
             path = self._path(global_steps)
             unfinished = path.with_suffix(".part")
             save_file(tensors, unfinished)
