@@ -22,8 +22,58 @@ def config(random_model):
         return compose("ppo_trainer", arguments)
 
 
-def test_the_overrides_pass(config):
+@pytest.fixture
+def separate(random_model):
+    """verl's defaults in the mode ``separate_async``, with one rank and two standalone replicas."""
+    from hydra import compose, initialize_config_module
+
+    arguments = hydra_arguments(cpu_overrides(standalone_gpus=2))
+    arguments += [f"actor_rollout_ref.model.path={random_model}", "algorithm.adv_estimator=grpo"]
+    arguments += ["trainer.v1.trainer_mode=separate_async", "data.train_batch_size=1024"]
+    with initialize_config_module("verl.trainer.config", version_base=None):
+        return compose("ppo_trainer", arguments)
+
+
+def test_the_overrides_pass(config, separate):
     check_config(config)
+    check_config(separate)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"actor_rollout_ref.rollout.checkpoint_engine.backend": "naive"}, "backend=naive: .* set it to local_file"),
+        ({"actor_rollout_ref.rollout.nnodes": 0}, "nnodes=0 and .n_gpus_per_node=2"),
+        ({"actor_rollout_ref.rollout.nnodes": 2}, "nnodes=2"),
+        ({"actor_rollout_ref.rollout.n_gpus_per_node": 0}, "n_gpus_per_node=0"),
+        (
+            {"data.train_batch_size": 1000},
+            "=1000.*parameter_sync_step=4 times .*ppo_mini_batch_size=256",
+        ),
+        ({"ray_kwargs.ray_init.num_gpus": 2}, "num_gpus=2: 1 of the trainer, 2 standalone replicas and 0 .* need 3"),
+        ({"actor_rollout_ref.hybrid_engine": False}, "hybrid_engine=False.*VERL_LOGGING_LEVEL=WARNING"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["separate_async", "rdiverse_separate_async"])
+def test_what_separate_async_needs_is_named(separate, monkeypatch, mode, changes, message):
+    monkeypatch.delenv("VERL_LOGGING_LEVEL", raising=False)
+    OmegaConf.update(separate, "trainer.v1.trainer_mode", mode)
+    for key, value in changes.items():
+        OmegaConf.update(separate, key, value)
+    with pytest.raises(ConfigError, match=message):
+        check_config(separate)
+
+
+def test_without_verls_info_messages_hybrid_replicas_can_be_off(separate, monkeypatch):
+    monkeypatch.setenv("VERL_LOGGING_LEVEL", "WARNING")
+    OmegaConf.update(separate, "actor_rollout_ref.hybrid_engine", False)
+    check_config(separate)
+
+
+def test_a_transfer_that_nobody_would_use_is_refused(separate):
+    OmegaConf.update(separate, "trainer.v1.trainer_mode", "sync")
+    with pytest.raises(ConfigError, match="mode sync has no standalone replicas; set it to naive"):
+        check_config(separate)
 
 
 @pytest.mark.parametrize(
