@@ -33,6 +33,11 @@ SYMBOLS = [
     ("verl.workers.rollout.replica", "RolloutReplica.launch_servers", []),
     ("verl.workers.rollout.replica", "RolloutReplica.max_concurrency", None),
     ("verl.workers.rollout.router", "get_router_handle", ["servers", "router_config_path"]),
+    ("verl.workers.rollout.utils", "ensure_async_iterator", ["iterable"]),
+    ("verl.checkpoint_engine.base", "CheckpointEngine.receive_weights", ["global_steps"]),
+    ("verl.checkpoint_engine.base", "CheckpointEngine.send_weights", ["weights", "global_steps"]),
+    ("verl.checkpoint_engine.base", "CheckpointEngineRegistry.register", ["backend"]),
+    ("verl.utils.fsdp_utils", "fsdp2_sharded_save_to_cpu", ["model"]),
     ("verl.trainer.ppo.v1.replay_buffer", "ReplayBuffer.__init__", ["poll_interval"]),
     ("ray._private.workers.default_worker", "parser", None),
     # self-play's trainers, agent loop and reward manager
@@ -106,6 +111,10 @@ CONFIG_KEYS = [
     ("actor_rollout_ref.rollout.disaggregation.enabled", False),
     ("actor_rollout_ref.rollout.enable_rollout_routing_replay", False),
     ("actor_rollout_ref.rollout.checkpoint_engine.backend", "naive"),
+    ("actor_rollout_ref.rollout.nnodes", 0),
+    ("actor_rollout_ref.rollout.n_gpus_per_node", ...),
+    ("actor_rollout_ref.hybrid_engine", True),
+    ("trainer.v1.separate_async.parameter_sync_step", ...),
     ("actor_rollout_ref.rollout.prometheus.enable", False),
     ("actor_rollout_ref.rollout.router_config_path", None),
     ("actor_rollout_ref.rollout.calculate_log_probs", True),
@@ -221,6 +230,13 @@ def test_server_has_every_method_that_a_replica_calls():
     called = [name for name in vars(RolloutReplica) if f"server.{name}.remote" in inspect.getsource(RolloutReplica)]
     assert len(called) >= 8
     assert [name for name in called if not hasattr(TransformersServer, name)] == []
+
+
+def test_verls_own_log_line_still_ends_a_run_without_hybrid_replicas():
+    """When this fails, the check of ``actor_rollout_ref.hybrid_engine`` in cpu/config_check.py can go."""
+    from verl.trainer.ppo.v1.trainer_separate_async import PPOTrainerSeparateAsync
+
+    assert "flush=True" in inspect.getsource(PPOTrainerSeparateAsync._setup)
 
 
 def test_router_has_every_method_of_verls_protocol():
