@@ -78,7 +78,7 @@ def send(engine, named_tensors, step):
 
 def receive(engine, step):
     async def collect():
-        return {name: tensor async for name, tensor in engine.receive_weights(global_steps=step)}
+        return {name: tensor.clone() async for name, tensor in engine.receive_weights(global_steps=step)}
 
     return asyncio.run(collect())
 
@@ -117,8 +117,8 @@ def test_the_next_transfer_brings_the_next_weights(ends, tmp_path):
 def test_a_replica_waits_until_the_file_is_complete(ends, in_another_process):
     def slowly():
         yield from weights(2)
-        time.sleep(0.1)
-        yield "large", torch.arange(5e7)  # its writing takes many of the replica's looks
+        time.sleep(0.2)
+        yield "last", torch.arange(1e6)
 
     sender, receiver = ends
     in_another_process(send, sender, slowly(), 1)
