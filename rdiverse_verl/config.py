@@ -2,7 +2,7 @@
 
 import difflib
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -14,7 +14,7 @@ from rdiverse_verl.errors import ConfigError
 class Settings(BaseModel):
     """Base of every settings block: frozen, and closed against unknown keys."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 S = TypeVar("S", bound=Settings)
@@ -67,7 +67,12 @@ def nearest(key: str, known: list[str]) -> str:
 def _known_keys(schema: type[BaseModel], path: list[str]) -> list[str]:
     for part in path:
         annotation = schema.model_fields[part].annotation if part in schema.model_fields else None
-        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+        blocks = [one for one in (annotation, *get_args(annotation)) if _is_block(one)]
+        if not blocks:
             return []
-        schema = annotation
+        schema = blocks[0]
     return list(schema.model_fields)
+
+
+def _is_block(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)

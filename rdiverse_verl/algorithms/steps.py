@@ -11,7 +11,8 @@ import numpy as np
 
 from rdiverse_verl.errors import ConfigError
 
-FINAL_ANSWER = re.compile(r"\\boxed|</think>|<answer>|final answer", re.IGNORECASE)
+# not the task's own "put your final answer within \\boxed{}", which a policy may repeat before it begins
+FINAL_ANSWER = re.compile(r"\\boxed\s*\{\s*[^}\s.]|</think>|<answer>|final answer\W*(?:is\b|[:=])", re.IGNORECASE)
 
 
 def step_cuts(
@@ -20,7 +21,7 @@ def step_cuts(
     """Lengths, in tokens, of the prefixes of a response that end with a step.
 
     A step ends with a token whose text holds a newline, unless the next one still belongs to the same blank lines.
-    No prefix reaches into the first final answer (``\\boxed``, ``</think>``, ``<answer>`` or "final answer"): the
+    No prefix reaches into the first final answer (``\\boxed{...}``, ``</think>``, ``<answer>``, "final answer is"): the
     answers of a hard prompt are all wrong, and a prefix that holds one has the lowest entropy of all.
 
     Args:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rdiverse_verl.embedding.batcher import Batcher, Embedded
+from rdiverse_verl.embedding.device import texts_per_call
 from rdiverse_verl.embedding.encoder import load_encoder
 from rdiverse_verl.embedding.length_aware import LengthAwareEncoder
 
@@ -15,7 +16,7 @@ class EmbeddingActor:
 
     def __init__(self, encoder: str, device: str, length: str, prompt: str) -> None:
         self._encoder = LengthAwareEncoder(load_encoder(encoder, device, prompt), length)
-        self._batcher = Batcher(self._encoder)
+        self._batcher = Batcher(self._encoder, texts_per_call(device))
 
     async def embed(self, texts: Sequence[str], ends: Sequence[Sequence[int]] | None = None) -> list[Embedded]:
         """See `Batcher.embed`."""
@@ -55,7 +56,7 @@ def start_embedding_actor(
         get_if_exists=True,
         num_cpus=0,
         num_gpus=0,
-        max_restarts=3,
+        max_restarts=-1,  # a run may be long; whoever asks gives up an encoder that does not come back
         max_concurrency=1000,
         runtime_env={"env_vars": {"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}},
     )

@@ -1,8 +1,9 @@
-"""Requests of many callers as few calls of one encoder. A text that cannot be embedded is its caller's loss alone."""
+"""Texts of many callers as few calls of one encoder. A text that cannot be embedded is its caller's loss alone."""
 
 import asyncio
 import logging
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -41,14 +42,14 @@ class EmbeddingCounts:
 
 
 @dataclass
-class _Request:
-    texts: Sequence[str]
-    ends: Sequence[Sequence[int]]
-    done: asyncio.Future = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+class _Asked:
+    text: str
+    ends: Sequence[int]
+    done: asyncio.Future[Embedded] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
 
 class Batcher:
-    """Gathers requests while the encoder is busy, and gives it all that wait, up to `max_texts`, in one call.
+    """Gathers texts while the encoder is busy, and gives it all that wait, up to `max_texts`, in one call.
 
     The encoder runs in a thread, one call at a time, so that requests are taken meanwhile. Use from one event loop.
     """
@@ -56,7 +57,7 @@ class Batcher:
     def __init__(self, encoder: LengthAwareEncoder, max_texts: int = 1024) -> None:
         self._encoder = encoder
         self._max_texts = max_texts
-        self._waiting: list[_Request] = []
+        self._waiting: deque[_Asked] = deque()
         self._worker: asyncio.Task | None = None
         self.counts = EmbeddingCounts()
 
@@ -64,35 +65,32 @@ class Batcher:
         """Vectors of each text, or of its prefixes that end at the given character positions."""
         if ends is None:
             ends = [[len(text)] if isinstance(text, str) else [1] for text in texts]
-        request = _Request(texts, ends)
-        self._waiting.append(request)
+        asked = [_Asked(text, own) for text, own in zip(texts, ends, strict=True)]
+        self._waiting += asked
+        self.counts.requests += 1
         if self._worker is None or self._worker.done():
             self._worker = asyncio.create_task(self._work())
-        return await request.done
+        return await asyncio.gather(*(one.done for one in asked))
 
     async def _work(self) -> None:
-        while self._waiting:
-            batch = self._take()
-            texts = [text for request in batch for text in request.texts]
-            ends = [own for request in batch for own in request.ends]
+        while batch := self._take():
+            texts, ends = [one.text for one in batch], [one.ends for one in batch]
             started = time.perf_counter()
             answers = await asyncio.to_thread(embed_each, self._encoder, texts, ends)
-            self._count(batch, answers, time.perf_counter() - started)
-            for request in batch:
-                own, answers = answers[: len(request.texts)], answers[len(request.texts) :]
-                if not request.done.cancelled():
-                    request.done.set_result(own)
+            self._count(answers, time.perf_counter() - started)
+            for one, answer in zip(batch, answers, strict=True):
+                if not one.done.cancelled():
+                    one.done.set_result(answer)
 
-    def _take(self) -> list[_Request]:
-        batch: list[_Request] = []
-        texts = 0
-        while self._waiting and (not batch or texts + len(self._waiting[0].texts) <= self._max_texts):
-            batch.append(self._waiting.pop(0))
-            texts += len(batch[-1].texts)
+    def _take(self) -> list[_Asked]:
+        batch: list[_Asked] = []
+        while self._waiting and len(batch) < self._max_texts:
+            one = self._waiting.popleft()
+            if not one.done.cancelled():
+                batch.append(one)
         return batch
 
-    def _count(self, batch: list[_Request], answers: list[Embedded], seconds: float) -> None:
-        self.counts.requests += len(batch)
+    def _count(self, answers: list[Embedded], seconds: float) -> None:
         self.counts.texts += len(answers)
         self.counts.calls += 1
         self.counts.faults += sum(bool(answer.fault) for answer in answers)

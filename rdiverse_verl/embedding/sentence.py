@@ -24,7 +24,8 @@ class SentenceEncoder:
     two runs would differ when their texts arrive in other company. On an accelerator texts of like length share a
     batch, as many as its free memory holds.
 
-    Raises ConfigError if no model is found under the name or it does not load, and for a device that is not there.
+    Raises ConfigError if no model is found under the name or it does not load, and for a device that is not there;
+    DataError if its vectors are not finite.
     """
 
     def __init__(self, name_or_path: str, device: str = "cpu", prompt: str = "") -> None:
@@ -34,10 +35,12 @@ class SentenceEncoder:
         self._device = device
         self._prompt = prompt
         self._cache: dict[str, np.ndarray] = {}
-        self.dim = len(self._model.encode("width"))
+        first_1_D = self._model.encode(["width"], show_progress_bar=False)
+        self.dim = first_1_D.shape[1]
         suffix = f"-{hashlib.sha256(prompt.encode()).hexdigest()[:8]}" if prompt else ""
         self.id = f"sentence-{self.dim}d-{hash_files(folder)[:16]}{suffix}"
         self.truncated = 0
+        unit_rows(first_1_D, (1, self.dim), self.id)
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """emb_N_D, float32, unit rows; on a CPU a text's vector does not depend on the other texts, to the bit."""

@@ -16,6 +16,7 @@ from rdiverse_verl.roles import challenger, coder, solver
 from rdiverse_verl.roles.malformed import MalformedReply
 from rdiverse_verl.seeds import derive_seed
 from rdiverse_verl.verl_plugin.judged import Judged
+from rdiverse_verl.verl_plugin.row_fields import ROW_SEED
 from rdiverse_verl.verl_plugin.served_model import ServedModel
 from rdiverse_verl.verl_plugin.settings import read_challenger
 from rdiverse_verl.verl_plugin.skill_measure import SkillMeasure
@@ -48,7 +49,7 @@ class ChallengerRewardManager(RewardManagerBase):
 
     async def run_single(self, data: DataProto) -> dict[str, Any]:
         item = data[-1:][0]
-        seed = derive_seed(int(item.non_tensor_batch["row_seed"]), "judge", int(item.non_tensor_batch["session_id"]))
+        seed = derive_seed(int(item.non_tensor_batch[ROW_SEED]), "judge", int(item.non_tensor_batch["session_id"]))
         try:
             if self.failure is not None:
                 raise self.failure  # no sample waits for a dead service again

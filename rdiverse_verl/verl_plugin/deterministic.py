@@ -1,7 +1,11 @@
 """What makes verl's synchronous trainer independent of chance and of the order in which samples arrive."""
 
+import json
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import transfer_queue as tq
 from omegaconf import DictConfig, open_dict
 from tensordict import TensorDict
@@ -11,6 +15,7 @@ from verl.utils import tensordict_utils as tu
 
 from rdiverse_verl.errors import RdiverseError
 from rdiverse_verl.seeds import derive_seed
+from rdiverse_verl.verl_plugin.row_fields import COPY, ROW_SEED
 from rdiverse_verl.verl_plugin.settings import read_settings
 
 _AnyTrainer: Any = object  # what a mixin calls on super() is a method of verl's trainer, which comes after it
@@ -23,6 +28,7 @@ class SeededRows(_AnyTrainer):
 
     # verl compares the mode with its own names to choose its replay buffer, fetch size and checkpoint content
     verl_mode = "sync"
+    val_dataloader: Any
     trainer_mode = property(lambda self: self.verl_mode, lambda self, value: None)
 
     def __init__(self, config: DictConfig) -> None:
@@ -35,6 +41,10 @@ class SeededRows(_AnyTrainer):
         self._fetched = (0, 0)  # step, rows fetched in it
         self.dump_columns: dict[str, dict[str, Any]] = {}  # by row key, shown in trainer.rollout_data_dir
 
+    def _init_dataloader(self) -> None:
+        super()._init_dataloader()
+        self.val_dataloader = NumberedCopies(self.val_dataloader)
+
     def _next_train_batch(self, num_prompts: int | None = None) -> TensorDict:
         batch = super()._next_train_batch(num_prompts)
         step, first = self._fetched if self._fetched[0] == self.global_steps else (self.global_steps, 0)
@@ -43,7 +53,7 @@ class SeededRows(_AnyTrainer):
         # verl cuts a row's uid at the first underscore, so it must hold none
         tu.assign_non_tensor_stack(batch, "uid", [f"s{step:06d}r{row:06d}" for row in rows])
         seeds = [derive_seed(self.settings.seed, "step", step, "row", row) for row in rows]
-        tu.assign_non_tensor_stack(batch, "row_seed", seeds)
+        tu.assign_non_tensor_stack(batch, ROW_SEED, seeds)
         return batch
 
     def _balance_batch(self, batch: KVBatchMeta, metrics: dict[str, Any], *args: Any, **kwargs: Any) -> KVBatchMeta:
@@ -63,10 +73,30 @@ class SeededRows(_AnyTrainer):
         reward_extra_infos_dict: dict[str, list[Any]],
         dump_path: str,
     ) -> None:
-        rows = [self.dump_columns.get(key, {}) for key in reward_extra_infos_dict["uid"]]
+        rows = [self.dump_columns.pop(key, {}) for key in reward_extra_infos_dict["uid"]]
         names = list(dict.fromkeys(name for row in rows for name in row))
         columns = {name: [row.get(name) for row in rows] for name in names}
         super()._dump_generations(inputs, outputs, gts, scores, reward_extra_infos_dict | columns, dump_path)
+
+
+class NumberedCopies:
+    """verl's validation loader; copies of a prompt are numbered, as equal seeds would give them equal samples."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def __len__(self) -> int:
+        return len(self._loader)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        seen: Counter[str] = Counter()
+        for batch in self._loader:
+            numbers = []
+            for prompt in batch["raw_prompt"]:
+                text = json.dumps(list(prompt))
+                numbers.append(seen[text])
+                seen[text] += 1
+            yield {**batch, COPY: np.array(numbers, dtype=object)}
 
 
 class DeterministicTrainer(SeededRows, PPOTrainerSync):

@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import ray
@@ -47,32 +48,42 @@ class Embedder:
 
     def embed(self, texts: Sequence[str], ends: Sequence[Sequence[int]]) -> list[Embedded]:
         """Vectors of the prefixes of each text, or why there are none."""
-        deadline = time.monotonic() + RESTART_S
-        while True:
-            try:
-                return ray.get(self._actor.embed.remote(texts, ends), timeout=self.settings.timeout_s)
-            except RayError as error:
-                if time.monotonic() > deadline:
-                    return [_fault(_reason(error)) for _ in texts]
-            time.sleep(PAUSE_S)
+        return asyncio.run(self._ask(texts, ends))
 
     async def embed_text(self, text: str) -> Embedded:
         """The vector of one whole text, or why there is none, without holding up other samples meanwhile."""
+        [answer] = await self._ask([text], [[len(text)]])
+        return answer
+
+    async def _ask(self, texts: Sequence[str], ends: Sequence[Sequence[int]]) -> list[Embedded]:
         deadline = time.monotonic() + RESTART_S
         while True:
             try:
-                [answer] = await asyncio.wait_for(self._actor.embed.remote([text]), self.settings.timeout_s)
-                return answer
+                return await self._while_it_works(self._actor.embed.remote(texts, ends))
             except asyncio.TimeoutError:
-                return _fault(f"no answer within {self.settings.timeout_s:g} s")
+                return _faults(texts, f"the encoder finished no text in {self.settings.timeout_s:g} s")
             except RayError as error:
                 if time.monotonic() > deadline:
-                    return _fault(_reason(error))
+                    return _faults(texts, _reason(error))
             await asyncio.sleep(PAUSE_S)
 
+    async def _while_it_works(self, reference: Any) -> list[Embedded]:
+        """Wait for an answer as long as the encoder, which has others to serve first, gets something done."""
+        answer = asyncio.ensure_future(reference)
+        encoded = -1.0
+        while True:
+            done, _ = await asyncio.wait([answer], timeout=self.settings.timeout_s)
+            if done:
+                return answer.result()
+            counts = await asyncio.wait_for(self._actor.counts.remote(), self.settings.timeout_s)
+            before, encoded = encoded, counts["texts"]
+            if encoded == before:
+                answer.cancel()
+                raise asyncio.TimeoutError
 
-def _fault(reason: str) -> Embedded:
-    return Embedded(np.empty((0, 0), dtype=np.float32), reason)
+
+def _faults(texts: Sequence[str], reason: str) -> list[Embedded]:
+    return [Embedded(np.empty((0, 0), dtype=np.float32), reason) for _ in texts]
 
 
 def _reason(error: RayError) -> str:

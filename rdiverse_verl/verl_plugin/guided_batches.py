@@ -8,8 +8,10 @@ from typing import Any
 from tensordict import TensorDict
 from verl.utils import tensordict_utils as tu
 
+from rdiverse_verl.errors import DataError
 from rdiverse_verl.verl_plugin.prompt_rows import Source, batch_of, sources_of
 from rdiverse_verl.verl_plugin.regeneration import Regeneration
+from rdiverse_verl.verl_plugin.step_checks import AGENT_LOOP
 from rdiverse_verl.verl_plugin.step_methods import StepMethods
 
 _AnyTrainer: Any = object  # what a mixin calls on super() is a method of verl's trainer, which comes after it
@@ -37,7 +39,14 @@ class GuidedBatches(_AnyTrainer):
         return batch
 
     def _new_prompts(self, count: int) -> list[Source]:
-        return sources_of(super()._next_train_batch(count))
+        sources = sources_of(super()._next_train_batch(count))
+        for source in sources if self.regeneration else ():
+            if source.get("agent_name", AGENT_LOOP) != AGENT_LOOP:
+                raise DataError(
+                    f"the data set's column agent_name says {source['agent_name']!r}, which continues no prefixes: "
+                    f"take the column out, write {AGENT_LOOP} there, or set rdiverse.extra.regeneration.enable=False"
+                )
+        return sources
 
     @contextmanager
     def exposed(self) -> Iterator[None]:

@@ -13,7 +13,8 @@ from rdiverse_verl.algorithms.prefix_entropy import ContextEntropy, prefix_mean_
 from rdiverse_verl.algorithms.prefix_memory import Prefixes, make_prefixes
 from rdiverse_verl.algorithms.steps import step_cuts
 from rdiverse_verl.verl_plugin.embedder import Embedder
-from rdiverse_verl.verl_plugin.prompt_rows import SOURCE, read_prefix
+from rdiverse_verl.verl_plugin.prompt_rows import read_prefix
+from rdiverse_verl.verl_plugin.row_fields import SOURCE
 from rdiverse_verl.verl_plugin.scored_rows import ScoredRows
 from rdiverse_verl.verl_plugin.settings import Regeneration
 
@@ -68,6 +69,15 @@ def read_hard_prompts(batch: KVBatchMeta, rows: ScoredRows) -> list[HardPrompt]:
     return prompts
 
 
+@dataclass(frozen=True, eq=False)
+class Extracted:
+    """Prefixes of each prompt, and the rollouts that give none: with no place to cut, or no vectors."""
+
+    prefixes: list[Prefixes]
+    without_cut: int = 0
+    without_vectors: int = 0
+
+
 class PrefixExtractor:
     """Cuts the rollouts of hard prompts into steps and measures every prefix (ExTra, Alg. 1 l. 20-22)."""
 
@@ -77,8 +87,8 @@ class PrefixExtractor:
         self._embedder = embedder
         self._piece: dict[int, str] = {}
 
-    def extract(self, prompts: Sequence[HardPrompt], step: int) -> tuple[list[Prefixes], int]:
-        """Prefixes of each prompt, and how many rollouts got no vectors. One request to the encoder serves all."""
+    def extract(self, prompts: Sequence[HardPrompt], step: int) -> Extracted:
+        """One request to the encoder serves all."""
         rollouts = [rollout for prompt in prompts for rollout in prompt.rollouts]
         cuts = [self._cuts(rollout) for rollout in rollouts]
         mtes = _entropies(rollouts, cuts)
@@ -86,13 +96,13 @@ class PrefixExtractor:
         asked = [place for place, cut_P in enumerate(cuts) if len(cut_P)]
         answers = self._embedder.embed([texts[i] for i in asked], [ends[i] for i in asked]) if asked else []
         vectors = dict(zip(asked, answers, strict=True))
-        missing = sum(bool(answer.fault) for answer in answers)
         found, start = [], 0
         for prompt in prompts:
             own = [i for i in range(start, start + len(prompt.rollouts)) if i in vectors and not vectors[i].fault]
             start += len(prompt.rollouts)
             found.append(_prefixes([(rollouts[i], cuts[i], mtes[i], vectors[i].emb_P_D) for i in own], step))
-        return found, missing
+        faults = sum(bool(answer.fault) for answer in answers)
+        return Extracted(found, without_cut=len(rollouts) - len(asked), without_vectors=faults)
 
     def _cuts(self, rollout: Rollout) -> np.ndarray:
         s = self.settings

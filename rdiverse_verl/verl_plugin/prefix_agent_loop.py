@@ -4,7 +4,8 @@ from typing import Any
 
 from verl.experimental.agent_loop.agent_loop import AgentLoopOutput, register
 
-from rdiverse_verl.verl_plugin.prompt_rows import PREFIX, read_prefix
+from rdiverse_verl.verl_plugin.prompt_rows import read_prefix
+from rdiverse_verl.verl_plugin.row_fields import PREFIX
 from rdiverse_verl.verl_plugin.seeded_agent_loop import SeededAgentLoop
 
 

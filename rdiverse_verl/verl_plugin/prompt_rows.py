@@ -6,7 +6,7 @@ through rollout, queue and checkpoint, and a resumed run sees the same values as
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,16 +16,28 @@ from verl.utils import tensordict_utils as tu
 
 from rdiverse_verl.algorithms.guided_queue import GuidedPrompt
 from rdiverse_verl.errors import DataError
+from rdiverse_verl.verl_plugin.row_fields import PREFIX, ROOT, SOURCE
 
 Source = dict[str, Any]
 
-SOURCE, ROOT, PREFIX = "source_row", "root", "prefix"  # what a batch has beside the columns of its source
 _NOT_SOURCE = ("uid", "dummy_tensor", "global_steps")
+
+
+def ground_truth(source: Mapping[str, Any]) -> Any:
+    """A row's ``reward_model.ground_truth``; None where there is none.
+
+    Raises:
+        DataError: ``reward_model`` is something else than verl's dictionary.
+    """
+    reward_model = source.get("reward_model") or {}
+    if not isinstance(reward_model, Mapping):
+        raise DataError(f"a row's reward_model is {str(reward_model)[:90]!r}; verl reads {{'ground_truth': ...}} there")
+    return reward_model.get("ground_truth")
 
 
 def root_of(source: Source) -> str:
     """The key of a problem: its prompt, data source and ground truth. ``index`` is none, as verl defaults it to 0."""
-    gold = (source.get("reward_model") or {}).get("ground_truth")
+    gold = ground_truth(source)
     identity = json.dumps([source["raw_prompt"], source.get("data_source"), gold], sort_keys=True)
     return hashlib.blake2b(identity.encode(), digest_size=16).hexdigest()
 

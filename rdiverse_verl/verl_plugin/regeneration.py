@@ -12,7 +12,7 @@ from typing import Any
 from rdiverse_verl.algorithms.guided_queue import GuidedPrompt, GuidedQueue
 from rdiverse_verl.algorithms.prefix_memory import Prefixes, PrefixMemory
 from rdiverse_verl.algorithms.prefix_selection import select_prefix
-from rdiverse_verl.verl_plugin.hard_prompts import HardPrompt, PrefixExtractor
+from rdiverse_verl.verl_plugin.hard_prompts import Extracted, HardPrompt, PrefixExtractor
 from rdiverse_verl.verl_plugin.prompt_rows import Source
 from rdiverse_verl.verl_plugin.settings import Regeneration as Settings
 
@@ -27,8 +27,8 @@ class Regeneration:
         self.memory = PrefixMemory(settings.prefixes_per_prompt, settings.max_age)
         self.queue = GuidedQueue(settings.queue_size)
         self.deferred: list[Source] = []
-        self.no_prefix = 0  # hard prompts in the last step that had no place to cut
-        self.missing_vectors = 0  # rollouts in the last step that the encoder gave nothing for
+        self.no_prefix = 0  # hard prompts of the last step for which nothing could be chosen
+        self.extracted = Extracted([])  # from the last step
         self._extractor = extractor
         # a longer prefix would leave too little of the response budget to continue in
         self._max_length = int(settings.max_share * response_length)
@@ -65,19 +65,22 @@ class Regeneration:
         """Wait for what `start` began, and queue what it chose. Raises what went wrong there."""
         if self._pending is None:
             return
-        chosen, self.no_prefix, self.missing_vectors = self._pending.result()
+        chosen, self.no_prefix, self.extracted = self._pending.result()
         self._pending = None
         for prompt in chosen:
             self.queue.push(prompt)
-        if self.missing_vectors:
-            logger.warning("%d rollouts of hard prompts have no vectors and give no prefix", self.missing_vectors)
+        if self.extracted.without_vectors:
+            logger.warning(
+                "%d rollouts of hard prompts have no vectors and give no prefix", self.extracted.without_vectors
+            )
 
-    def _score(self, prompts: list[HardPrompt], step: int) -> tuple[list[GuidedPrompt], int, int]:
-        found, missing = self._extractor.extract(prompts, step)
-        chosen = [self._choose(prompt, prefixes, step) for prompt, prefixes in zip(prompts, found, strict=True)]
+    def _score(self, prompts: list[HardPrompt], step: int) -> tuple[list[GuidedPrompt], int, Extracted]:
+        extracted = self._extractor.extract(prompts, step)
+        pairs = zip(prompts, extracted.prefixes, strict=True)
+        chosen = [self._choose(prompt, prefixes, step) for prompt, prefixes in pairs]
         self.memory.forget_old(step)
         guided = [prompt for prompt in chosen if prompt is not None]
-        return guided, len(chosen) - len(guided), missing
+        return guided, len(chosen) - len(guided), extracted
 
     def _choose(self, prompt: HardPrompt, prefixes: Prefixes, step: int) -> GuidedPrompt | None:
         """The prefix with the lowest smoothed entropy among present and cached ones (Alg. 1 l. 22-25)."""

@@ -10,8 +10,8 @@ from transfer_queue import KVBatchMeta
 from verl.utils import tensordict_utils as tu
 
 from rdiverse_verl.algorithms.groups import Groups, group_by_key
-from rdiverse_verl.errors import ConfigError, DataError
-from rdiverse_verl.verl_plugin.prompt_rows import PREFIX, ROOT
+from rdiverse_verl.errors import ConfigError, DataError, StateError
+from rdiverse_verl.verl_plugin.row_fields import PREFIX, ROOT
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +50,15 @@ def read_scored_rows(batch: KVBatchMeta, dim: int, with_roots: bool) -> ScoredRo
     Raises:
         ConfigError: the rows were not scored by our reward manager.
         DataError: a vector of another width.
+        StateError: with ExTra, rows from an asynchronous checkpoint that was written without it.
     """
     fields = ["uid", "extra_fields", "rm_scores", *([ROOT, PREFIX] if with_roots else [])]
     data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=fields)
+    if with_roots and ROOT not in data:
+        raise StateError(
+            "some rows of this batch were fetched by a run without ExTra, whose checkpoint this run continues: resume "
+            "it with the estimator it had, or start anew with trainer.resume_mode=disable"
+        )
     infos = [tu.unwrap_non_tensor_data(extra)["reward_extra_info"] for extra in data["extra_fields"]]
     padding_N = np.array([bool(tag.get("is_padding", False)) for tag in batch.tags])
     _check(infos[0], batch.keys[0])

@@ -7,6 +7,7 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopOutput, register
 from verl.experimental.agent_loop.single_turn_agent_loop import SingleTurnAgentLoop
 
 from rdiverse_verl.seeds import derive_seed
+from rdiverse_verl.verl_plugin.row_fields import COPY, ROW_SEED
 from rdiverse_verl.verl_plugin.settings import read_settings
 
 
@@ -24,6 +25,6 @@ class SeededAgentLoop(SingleTurnAgentLoop):
         return await super().run({**sampling_params, "seed": seed}, priority=priority, **kwargs)
 
     def _row_seed(self, row: dict[str, Any]) -> int:
-        if "row_seed" in row:
-            return int(row["row_seed"])
-        return derive_seed(self.run_seed, "validate", json.dumps(list(row["raw_prompt"])))
+        if ROW_SEED in row:
+            return int(row[ROW_SEED])
+        return derive_seed(self.run_seed, "validate", json.dumps(list(row["raw_prompt"])), int(row.get(COPY, 0)))

@@ -86,7 +86,7 @@ class Embedding(Settings):
     """The encoder of responses and prefixes, one actor for all reward workers.
 
     ``length``: texts beyond the encoder's limit are pooled from windows or, ``exact``, truncated as published codes do.
-    ``prompt`` stands before every text. ``timeout_s`` bounds one request.
+    ``prompt`` stands before every text. An encoder that finishes no text for ``timeout_s`` is given up.
     """
 
     encoder: str = "all-MiniLM-L6-v2"
@@ -154,8 +154,9 @@ def read_settings(config: DictConfig) -> PluginSettings:
     Raises:
         ConfigError: unknown key or wrong value.
     """
-    block: Any = OmegaConf.to_container(config.get("rdiverse") or OmegaConf.create({}), resolve=True)
-    return parse_settings(PluginSettings, block, source="rdiverse")
+    block = config.get("rdiverse")
+    values = OmegaConf.to_container(block, resolve=True) if OmegaConf.is_config(block) else (block or {})
+    return parse_settings(PluginSettings, values, source="rdiverse")
 
 
 def read_challenger(config: DictConfig) -> Challenger:

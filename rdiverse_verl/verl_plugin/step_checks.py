@@ -22,11 +22,6 @@ def _problems(config: DictConfig, methods: StepMethods) -> Iterator[str]:
     name = config.algorithm.adv_estimator
     if methods.dra or methods.extra:
         yield from _group_problems(config, name)
-    if methods.dra and config.algorithm.use_kl_in_reward:
-        yield (
-            f"algorithm.use_kl_in_reward puts a penalty into the reward that {name} would re-weight with it: set it to "
-            "False and take actor_rollout_ref.actor.use_kl_loss=True"
-        )
     if methods.regenerates:
         yield from _regeneration_problems(config, methods)
 
@@ -44,6 +39,13 @@ def _group_problems(config: DictConfig, name: str) -> Iterator[str]:
             "a reward model that shares the trainer's devices scores after the rollout, past our reward manager: set "
             "reward.reward_model.enable_resource_pool=True"
         )
+    if config.algorithm.use_kl_in_reward:
+        yield (
+            f"algorithm.use_kl_in_reward puts a penalty into the reward, which {name} would weigh and normalise, "
+            "also where all rewards are equal: set it to False and take actor_rollout_ref.actor.use_kl_loss=True"
+        )
+    if config.actor_rollout_ref.rollout.get("name") == "sglang":
+        yield "our agent loops seed each sample under vLLM's name for it, which is not SGLang's: set rollout.name=vllm"
     if config.actor_rollout_ref.rollout.n < 2:
         yield f"{name} compares the answers of a group: set actor_rollout_ref.rollout.n to 2 or more"
     actor = config.actor_rollout_ref.actor

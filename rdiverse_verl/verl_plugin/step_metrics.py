@@ -74,7 +74,8 @@ def regeneration_metrics(regeneration: Regeneration) -> Metrics:
         "extra/displaced_waiting": float(len(regeneration.deferred)),
         "extra/prefixes_remembered": float(len(regeneration.memory)),
         "extra/hard_without_prefix": float(regeneration.no_prefix),
-        "extra/rollouts_without_vectors": float(regeneration.missing_vectors),
+        "extra/rollouts_without_cut": float(regeneration.extracted.without_cut),
+        "extra/rollouts_without_vectors": float(regeneration.extracted.without_vectors),
     }
 
 

@@ -35,9 +35,11 @@ from rdiverse_verl.verl_plugin.step_metrics import (
     regeneration_metrics,
     row_metrics,
 )
-from rdiverse_verl.verl_plugin.step_state import load_state, save_state, tokenizer_id
+from rdiverse_verl.verl_plugin.step_state import FILE, load_state, save_state, tokenizer_id
 
 logger = logging.getLogger(__name__)
+
+BLIND_STEPS = 3  # in a row, without one vector: the encoder is gone, and the run would go on without the method
 
 
 class StepTrainer(SeededRows, GuidedBatches):
@@ -51,6 +53,7 @@ class StepTrainer(SeededRows, GuidedBatches):
         refuse_unfit(config, self.methods)
         super().__init__(config)
         self.dim = 1
+        self.blind = 0
         self.embedder = Embedder(self.settings.embedding) if self.methods.encodes else None
         self.novelty = NoveltySignal(self.methods.extra) if self.methods.extra else None
         self.regeneration: Regeneration | None = None  # needs the tokenizer, which verl loads later
@@ -62,6 +65,8 @@ class StepTrainer(SeededRows, GuidedBatches):
         if self.embedder:
             self.identity["encoder"], self.dim = self.embedder.space()
         if self.novelty is None:
+            if self.global_steps and (self._resumed_folder() / FILE).is_file():
+                logger.warning("%s: ExTra's memories are not used by this run and end here", self._resumed_folder())
             return
         extra = self.novelty.extra
         self.identity["novelty"] = extra.novelty
@@ -69,9 +74,7 @@ class StepTrainer(SeededRows, GuidedBatches):
             extractor = PrefixExtractor(extra.regeneration, self.tokenizer, self.embedder)
             self.regeneration = Regeneration(extra.regeneration, extractor, self.config.data.max_response_length)
         if self.global_steps:
-            by_path = self.config.trainer.resume_mode == "resume_path"
-            folder = Path(self.config.trainer.resume_from_path) if by_path else self._checkpoint_folder()
-            self._restore(load_state(folder, self.identity))
+            self._restore(load_state(self._resumed_folder(), self.identity))
 
     def _restore(self, state: dict[str, Any] | None) -> None:
         if state is None or self.novelty is None:
@@ -79,6 +82,8 @@ class StepTrainer(SeededRows, GuidedBatches):
         self.novelty.memory.restore(state["answers"])
         if self.regeneration and "regeneration" in state:
             self.regeneration.restore(state["regeneration"])
+        elif self.regeneration or "regeneration" in state:
+            logger.warning("the checkpoint and this run differ in regeneration.enable: prefixes and queue begin empty")
 
     def _save_checkpoint(self) -> None:
         if self.novelty:  # before verl marks the checkpoint as the latest
@@ -87,6 +92,10 @@ class StepTrainer(SeededRows, GuidedBatches):
                 state["regeneration"] = self.regeneration.state()
             save_state(self._checkpoint_folder(), self.identity, state)
         super()._save_checkpoint()
+
+    def _resumed_folder(self) -> Path:
+        by_path = self.config.trainer.resume_mode == "resume_path"
+        return Path(self.config.trainer.resume_from_path) if by_path else self._checkpoint_folder()
 
     def _checkpoint_folder(self) -> Path:
         return Path(self.config.trainer.default_local_dir) / f"global_step_{self.global_steps}"
@@ -97,7 +106,7 @@ class StepTrainer(SeededRows, GuidedBatches):
                 f"step {self.global_steps}: every sample failed while generated or scored; the log above has "
                 "'Error in _run_prompt' with the reason"
             )
-        groups = len({key.split("_")[0] for key in batch.keys})
+        groups = self.config.data.train_batch_size // self.parameter_sync_step
         sessions = len({key.rsplit("_", 1)[0] for key in batch.keys})
         failed = groups * self.config.actor_rollout_ref.rollout.n - sessions
         metrics["training/failed_samples"] = float(failed)
@@ -111,12 +120,14 @@ class StepTrainer(SeededRows, GuidedBatches):
             rows = read_scored_rows(batch, self.dim, with_roots=self.novelty is not None)
             self._check_vectors(rows)
             context = self._context(batch, rows)
+            # now, as rejection sampling writes into the response masks
+            hard = read_hard_prompts(batch, rows) if self.regeneration else []
         with group_context(context):
             batch = super()._compute_advantage(batch, metrics)
         with self.exposed():
             metrics.update(self._metrics(rows, context))
             if self.regeneration:
-                self.regeneration.start(read_hard_prompts(batch, rows), self.global_steps)
+                self.regeneration.start(hard, self.global_steps)
         metrics[f"{self._prefix}/exposed_s"], self.exposed_s = self.exposed_s, 0.0
         if self.config.trainer.get("rollout_data_dir"):
             self._show_rows(batch, rows, context)
@@ -125,8 +136,11 @@ class StepTrainer(SeededRows, GuidedBatches):
     def _check_vectors(self, rows: ScoredRows) -> None:
         faults = [fault for fault in rows.fault_N if fault]
         broken = [fault for fault in faults if fault != EMPTY_TEXT]
-        if broken and not rows.has_vector_N.any():
-            raise ServiceError(f"step {self.global_steps}: not one of {len(faults)} answers has a vector: {broken[0]}")
+        self.blind = self.blind + 1 if broken and not rows.has_vector_N.any() else 0
+        if self.blind == BLIND_STEPS:
+            raise ServiceError(
+                f"step {self.global_steps}: not one answer has a vector, for the {self.blind}th time: {broken[0]}"
+            )
         if faults:
             logger.warning(
                 "step %d: %d answers have no vector; the first: %s", self.global_steps, len(faults), faults[0]

@@ -11,7 +11,8 @@ from verl.experimental.reward_loop.reward_manager import register
 from verl.experimental.reward_loop.reward_manager.naive import NaiveRewardManager
 
 from rdiverse_verl.verl_plugin.embedder import Embedder
-from rdiverse_verl.verl_plugin.prompt_rows import PREFIX, read_prefix
+from rdiverse_verl.verl_plugin.prompt_rows import ground_truth, read_prefix
+from rdiverse_verl.verl_plugin.row_fields import PREFIX, ROW_SEED
 from rdiverse_verl.verl_plugin.settings import read_settings
 from rdiverse_verl.verl_plugin.step_methods import read_step_methods
 
@@ -35,10 +36,10 @@ class TrajectoryRewardManager(NaiveRewardManager):
         item = data[-1:][0]
         row = item.non_tensor_batch
         prefix_ids, _ = read_prefix(str(row.get(PREFIX, "")))
-        response_ids = item.batch["responses"][: _response_length(item)]
+        response_ids = item.batch["responses"][: int(row["response_len"])]
         trajectory_ids = torch.cat([response_ids.new_tensor(prefix_ids), response_ids])
-        training = "row_seed" in row  # a field that our trainers give to training rows alone
-        if training and (row.get("reward_model") or {}).get("ground_truth") is None:
+        training = ROW_SEED in row  # a field that our trainers give to training rows alone
+        if training and ground_truth(row) is None:
             return {"reward_score": 0.0, "reward_extra_info": _ungraded()}
         result = await super().run_single(_with_response(data, trajectory_ids))
         if training:
@@ -53,10 +54,6 @@ class TrajectoryRewardManager(NaiveRewardManager):
         text = self.tokenizer.decode(ids, skip_special_tokens=True)
         answer = await self.embedder.embed_text(text)
         return {"vector": None if answer.fault else answer.emb_P_D[-1], "fault": answer.fault}
-
-
-def _response_length(item: Any) -> int:
-    return int(item.batch["attention_mask"][-item.batch["responses"].shape[-1] :].sum())
 
 
 def _with_response(data: DataProto, ids: torch.Tensor) -> DataProto:

@@ -61,7 +61,9 @@ def test_many_cuts_are_thinned_evenly_and_keep_both_ends():
 
 
 @given(
-    st.lists(st.sampled_from(["a", " b", "\n", ".\n\n", "\r\n", "", "\\boxed", "</think>", "é"]), max_size=60),
+    st.lists(
+        st.sampled_from(["a", " b", "\n", ".\n\n", "\r\n", "", "\\boxed{3}", "\\boxed{}", "</think>", "é"]), max_size=60
+    ),
     st.integers(1, 6),
     st.sampled_from([None, 1, 4]),
 )
@@ -73,8 +75,16 @@ def test_every_cut_keeps_every_rule(pieces, min_tokens, max_cuts):
         assert cut - before >= min_tokens
         assert cut <= 0.8 * len(pieces)
         assert "\n" in pieces[cut - 1]
-        assert "\\boxed" not in prefix
+        assert "\\boxed{3}" not in prefix
         assert "</think>" not in prefix
+
+
+@pytest.mark.parametrize(
+    "echo",
+    ["I put the answer in \\boxed{}.", "within \\boxed{ }", "in \\boxed{...}", "We need to find the final answer."],
+)
+def test_an_echo_of_the_task_is_no_answer(echo):
+    assert all_cuts([echo, "\n", "step", "\n", *PAD]) == [2, 4]
 
 
 @pytest.mark.parametrize("options", [{"min_tokens": 0}, {"max_cuts": 0}, {"max_share": 0.0}, {"max_share": 1.1}])

@@ -59,16 +59,39 @@ def test_requests_that_arrive_meanwhile_share_a_call():
     np.testing.assert_array_equal(np.concatenate([answer.emb_P_D for answer in answers]), expected)
 
 
-def test_a_call_takes_no_more_texts_than_it_may_but_at_least_one_request():
+def test_a_call_takes_no_more_texts_than_it_may_and_answers_whoever_is_complete():
     async def scenario():
         encoder = Gated()
         encoder.gate.set()
         batcher = Batcher(LengthAwareEncoder(encoder, "exact"), max_texts=4)
-        requests = [[f"{i} {j}" for j in range(size)] for i, size in enumerate((3, 1, 2, 9, 1))]
-        await asyncio.gather(*(batcher.embed(texts) for texts in requests))
-        return [len(call) for call in encoder.calls]
+        done = []
 
-    assert asyncio.run(scenario()) == [4, 2, 9, 1]
+        async def ask(name, size):
+            await batcher.embed([f"{name} {j}" for j in range(size)])
+            done.append((name, len(encoder.calls)))
+
+        await asyncio.gather(*(ask(name, size) for name, size in (("a", 3), ("b", 1), ("c", 9), ("d", 2))))
+        return [len(call) for call in encoder.calls], done
+
+    calls, done = asyncio.run(scenario())
+    assert calls == [4, 4, 4, 3]
+    assert [name for name, _ in done] == ["a", "b", "c", "d"]
+    assert dict(done)["a"] < 4
+
+
+def test_what_nobody_waits_for_any_more_is_not_encoded():
+    async def scenario():
+        encoder = Gated()
+        batcher = Batcher(LengthAwareEncoder(encoder, "exact"), max_texts=1)
+        tasks = [asyncio.create_task(batcher.embed([text])) for text in ("one", "two", "three")]
+        while not encoder.calls:
+            await asyncio.sleep(0.001)
+        tasks[1].cancel()
+        encoder.gate.set()
+        await tasks[2]
+        return [text for call in encoder.calls for text in call]
+
+    assert asyncio.run(scenario()) == ["one", "three"]
 
 
 def test_a_caller_that_gave_up_disturbs_nobody():

@@ -188,7 +188,8 @@ def test_a_prompt_without_a_place_to_cut_is_counted_and_nothing_is_queued(make):
     regeneration = make()
     regeneration.start([hard(make, ["no line at all", "\n", "1", ""]), hard(make, ANSWERS)], 1)
     regeneration.finish()
-    assert (len(regeneration.queue), regeneration.no_prefix, regeneration.missing_vectors) == (1, 1, 0)
+    assert (len(regeneration.queue), regeneration.no_prefix) == (1, 1)
+    assert (regeneration.extracted.without_cut, regeneration.extracted.without_vectors) == (5, 0)
 
 
 def test_no_prefix_is_longer_than_the_budget_leaves_room_for(make):

@@ -19,7 +19,8 @@ from rdiverse_verl.embedding.length_aware import LengthAwareEncoder
 from rdiverse_verl.embedding.model_files import find_model
 from rdiverse_verl.errors import ConfigError
 from rdiverse_verl.verl_plugin.embedder import NAME, Embedder
-from rdiverse_verl.verl_plugin.prompt_rows import PREFIX, to_json
+from rdiverse_verl.verl_plugin.prompt_rows import to_json
+from rdiverse_verl.verl_plugin.row_fields import PREFIX, ROW_SEED
 from rdiverse_verl.verl_plugin.settings import Embedding
 
 ray = pytest.importorskip("ray")
@@ -60,9 +61,10 @@ def sample(tokenizer, text, prefix="", gold="7", training=True, prompt_tokens=3)
     if gold is None:
         row["reward_model"] = {"style": "rule"}
     if training:
-        row["row_seed"] = 1
+        row[ROW_SEED] = 1
     if prefix:
         row[PREFIX] = to_json({"ids": tokenizer(prefix, add_special_tokens=False)["input_ids"], "mte": 0.5})
+    row["response_len"] = len(ids)
     columns = {name: np.array([value], dtype=object) for name, value in row.items()}
     return DataProto(TensorDict({"responses": padded, "attention_mask": mask}, batch_size=1), columns)
 
@@ -137,7 +139,7 @@ def test_a_killed_encoder_answers_all_the_same(cluster):
         np.testing.assert_array_equal(answer.emb_P_D, before[0].emb_P_D)
 
 
-def test_vectors_of_nan_are_a_fault_that_is_told(cluster, tmp_path):
+def test_an_encoder_of_nan_is_refused_at_start(cluster, tmp_path):
     import safetensors.torch
 
     folder = tmp_path / "nan"
@@ -147,9 +149,8 @@ def test_vectors_of_nan_are_a_fault_that_is_told(cluster, tmp_path):
     weights.unlink()
     broken = {name: value * torch.nan if value.is_floating_point() else value for name, value in tensors.items()}
     safetensors.torch.save_file(broken, weights)
-    embedder = Embedder(Embedding(encoder=str(folder)))
-    [answer] = embedder.embed(["text"], [[4]])
-    assert "a vector of length nan" in answer.fault
+    with pytest.raises(ConfigError, match=r"rdiverse.embedding: .*a vector of length nan"):
+        Embedder(Embedding(encoder=str(folder))).space()
 
 
 def test_no_encoder_is_said_with_the_key(cluster):
