@@ -23,8 +23,8 @@ def check_device(device: str) -> None:
 
 
 def texts_per_call(device: str) -> int:
-    """How many texts to encode before their callers are answered: few on a CPU, where company saves no time."""
-    return 1024 if device.startswith("cuda") else 8
+    """How many texts to encode before their callers are answered: one on a CPU, where company saves no time."""
+    return 1024 if device.startswith("cuda") else 1
 
 
 def texts_per_batch(device: str, tokens: int, model_config: Any) -> int:

@@ -1,11 +1,7 @@
 """What makes verl's synchronous trainer independent of chance and of the order in which samples arrive."""
 
-import json
-from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import transfer_queue as tq
 from omegaconf import DictConfig, open_dict
 from tensordict import TensorDict
@@ -15,8 +11,9 @@ from verl.utils import tensordict_utils as tu
 
 from rdiverse_verl.errors import RdiverseError
 from rdiverse_verl.seeds import derive_seed
-from rdiverse_verl.verl_plugin.row_fields import COPY, ROW_SEED
+from rdiverse_verl.verl_plugin.row_fields import ROW_SEED
 from rdiverse_verl.verl_plugin.settings import read_settings
+from rdiverse_verl.verl_plugin.validation_copies import NumberedCopies
 
 _AnyTrainer: Any = object  # what a mixin calls on super() is a method of verl's trainer, which comes after it
 
@@ -77,26 +74,6 @@ class SeededRows(_AnyTrainer):
         names = list(dict.fromkeys(name for row in rows for name in row))
         columns = {name: [row.get(name) for row in rows] for name in names}
         super()._dump_generations(inputs, outputs, gts, scores, reward_extra_infos_dict | columns, dump_path)
-
-
-class NumberedCopies:
-    """verl's validation loader; copies of a prompt are numbered, as equal seeds would give them equal samples."""
-
-    def __init__(self, loader: Any) -> None:
-        self._loader = loader
-
-    def __len__(self) -> int:
-        return len(self._loader)
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        seen: Counter[str] = Counter()
-        for batch in self._loader:
-            numbers = []
-            for prompt in batch["raw_prompt"]:
-                text = json.dumps(list(prompt))
-                numbers.append(seen[text])
-                seen[text] += 1
-            yield {**batch, COPY: np.array(numbers, dtype=object)}
 
 
 class DeterministicTrainer(SeededRows, PPOTrainerSync):

@@ -11,7 +11,7 @@ import ray
 from rdiverse_verl.verl_plugin.embedder import NAME
 from reward_fns.math_accuracy import compute_score as graded
 
-FAILS_FOR = 0  # the first data row: all of every four samples but one
+LEAVES_ONE, LEAVES_NONE = 0, 3  # data rows, by how many of their four samples are graded
 calls = [0, 0]  # of all rows, of that row; verl calls from one process
 
 
@@ -19,10 +19,9 @@ def compute_score(data_source: str, solution_str: str, ground_truth: str, extra_
     calls[0] += 1
     if calls[0] in (12, 40):
         _kill_encoder()
-    if extra_info["index"] == FAILS_FOR:
-        calls[1] += 1
-        if calls[1] % 4:
-            raise ValueError("a grader that fails")
+    calls[1] += extra_info["index"] == LEAVES_ONE
+    if extra_info["index"] == LEAVES_NONE or (extra_info["index"] == LEAVES_ONE and calls[1] % 4):
+        raise ValueError("a grader that fails")
     return graded(data_source, solution_str, ground_truth, extra_info)
 
 

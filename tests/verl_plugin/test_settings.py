@@ -40,6 +40,8 @@ def test_a_config_without_the_block_has_a_seed_and_no_challenger():
             {"challenger": {"coder": {**CODER, "uri": 1}}},
             "rdiverse.challenger: unknown key 'coder.uri'; did you mean 'url'?",
         ),
+        ({"extra": {"gama": 1}}, "rdiverse: unknown key 'extra.gama'; did you mean 'gamma'?"),
+        ({"extra": {"gamma": float("inf")}}, "rdiverse: extra.gamma: "),
         ({"challenger": {"coder": CODER, "alpha": -1}}, "rdiverse.challenger: alpha: "),
         ({"challenger": {"coder": CODER, "uncertainty_scale": "rzero"}}, "rdiverse.challenger: uncertainty_scale: "),
         ({"challenger": {}}, "rdiverse.challenger: coder: "),
@@ -50,3 +52,8 @@ def test_a_wrong_block_is_one_line_that_names_the_key(block, message):
         read_challenger(config(**block))
     assert message in str(caught.value)
     assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_block_that_is_none_is_said():
+    with pytest.raises(ConfigError, match="rdiverse: the whole file: "):
+        read_settings(OmegaConf.create({"rdiverse": 5}))

@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from omegaconf import OmegaConf
 from verl.utils import tensordict_utils as tu
 
 from rdiverse_verl.algorithms.guided_queue import GuidedPrompt
@@ -15,10 +16,15 @@ from rdiverse_verl.embedding.batcher import embed_each
 from rdiverse_verl.embedding.hashed import HashEncoder
 from rdiverse_verl.embedding.length_aware import LengthAwareEncoder
 from rdiverse_verl.errors import DataError
+from rdiverse_verl.verl_plugin.guided_batches import GuidedBatches
 from rdiverse_verl.verl_plugin.hard_prompts import HardPrompt, PrefixExtractor, Rollout
-from rdiverse_verl.verl_plugin.prompt_rows import PREFIX, ROOT, batch_of, read_prefix, root_of, sources_of, to_json
+from rdiverse_verl.verl_plugin.prompt_rows import batch_of, read_prefix, root_of, sources_of, to_json
 from rdiverse_verl.verl_plugin.regeneration import Regeneration
+from rdiverse_verl.verl_plugin.row_fields import COPY, PREFIX, ROOT
+from rdiverse_verl.verl_plugin.settings import Extra
 from rdiverse_verl.verl_plugin.settings import Regeneration as Settings
+from rdiverse_verl.verl_plugin.step_methods import StepMethods
+from rdiverse_verl.verl_plugin.validation_copies import NumberedCopies
 
 
 def row(number, gold="7"):
@@ -64,6 +70,37 @@ def test_a_problem_is_its_prompt_source_and_truth():
     assert root_of(row(1)) == root_of(row(1) | {"index": 9, "extra_info": {}})
     different = [row(1), row(2), row(1, "8"), row(1) | {"data_source": "other"}]
     assert len({root_of(one) for one in different}) == 4
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [({"agent_name": "single_turn_agent"}, "agent_name says 'single_turn_agent'"), ({"reward_model": "7"}, "is '7'")],
+)
+def test_rows_under_which_regeneration_would_be_wrong_are_refused(changed, message):
+    class Loader:
+        """verl's trainer, of which the next batch is of interest."""
+
+        config = OmegaConf.create({"data": {"train_batch_size": 2}})
+
+        def _next_train_batch(self, num_prompts):
+            return tu.get_tensordict({name: [value] * num_prompts for name, value in (row(1) | changed).items()})
+
+    class Trainer(GuidedBatches, Loader):
+        methods = StepMethods(None, Extra())
+        regeneration = Regeneration(Settings(), None, 64)
+        global_steps = 1
+
+    with pytest.raises(DataError, match=message):
+        Trainer()._next_train_batch()
+
+
+def test_copies_of_a_validation_prompt_are_numbered():
+    prompts = [[{"role": "user", "content": text}] for text in "abacaa"]
+    loader = [{"raw_prompt": np.array([*prompts[:4], None], dtype=object)[:4]}, {"raw_prompt": prompts[4:]}]
+    numbered = NumberedCopies(loader)
+    assert len(numbered) == 2
+    for _ in range(2):  # each validation begins anew
+        assert [number for batch in numbered for number in batch[COPY]] == [0, 0, 1, 0, 2, 3]
 
 
 @pytest.fixture

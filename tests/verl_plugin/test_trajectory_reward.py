@@ -52,11 +52,14 @@ def tokenizer(base_model):
     return AutoTokenizer.from_pretrained(base_model)
 
 
-def sample(tokenizer, text, prefix="", gold="7", training=True, prompt_tokens=3):
-    """One rollout as verl hands it to a reward manager: the response padded on the right."""
+def sample(tokenizer, text, prefix="", gold="7", training=True):
+    """One rollout as verl hands it to a reward manager: the response padded on the right.
+
+    The mask is of no use: with several outputs in a session verl pads it behind prompts of other lengths.
+    """
     ids = tokenizer(text, add_special_tokens=False)["input_ids"]
     padded = torch.tensor([*ids, 0, 0])[None]
-    mask = torch.tensor([1] * (prompt_tokens + len(ids)) + [0, 0])[None]
+    mask = torch.ones((1, 3 + padded.shape[1]), dtype=torch.int64)
     row = {"data_source": "math", "extra_info": {"index": 0}, "reward_model": {"ground_truth": gold}}
     if gold is None:
         row["reward_model"] = {"style": "rule"}
@@ -137,6 +140,22 @@ def test_a_killed_encoder_answers_all_the_same(cluster):
     for answer in asyncio.run(killed_meanwhile()):
         assert answer.fault == ""
         np.testing.assert_array_equal(answer.emb_P_D, before[0].emb_P_D)
+
+
+def test_a_busy_encoder_is_waited_for_and_one_that_hangs_is_given_up(cluster):
+    patient = Embedder(Embedding())
+    patient.space()
+    hasty = Embedder(Embedding(timeout_s=1))
+    texts = [f"{i} " + "and so we add the next term to the sum, " * 30 for i in range(60)]
+    assert [answer.fault for answer in hasty.embed(texts, [[len(text)] for text in texts])] == [""] * 60
+    assert patient.counts()["seconds"] > 2, "the encoder was not busy for long enough to tell"
+    pid = ray.get(hasty._actor.pid.remote())
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        [answer] = hasty.embed(["a b"], [[3]])
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert answer.fault == "the encoder finished no text in 1 s"
 
 
 def test_an_encoder_of_nan_is_refused_at_start(cluster, tmp_path):
