@@ -138,7 +138,7 @@ def test_a_readme_names_every_script_of_its_folder(script):
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("method", ["grpo", "dra", "extra"])
+@pytest.mark.parametrize("method", ["dra", "extra"])
 def test_tiny_recipe(method, tmp_path):
     environment = {**os.environ, "RUN_DIR": str(tmp_path)}
     done = subprocess.run(

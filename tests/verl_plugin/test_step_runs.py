@@ -145,7 +145,9 @@ def test_every_metric_is_in_the_documentation(both):
 
 
 def test_stopped_after_a_checkpoint_and_resumed_it_ends_as_if_never_stopped(both, run_steps, tmp_path):
-    _take_checkpoint(both.folder, tmp_path)
+    checkpoints = tmp_path / "checkpoints"
+    shutil.copytree(both.folder / "checkpoints" / f"global_step_{SAVED}", checkpoints / f"global_step_{SAVED}")
+    (checkpoints / "latest_checkpointed_iteration.txt").write_text(str(SAVED))
     resumed = run_steps(tmp_path, "dra_extra_grpo", *EXTRA)
     for step in range(SAVED + 1, STEPS + 1):
         assert resumed.rows(step) == both.rows(step)
@@ -153,20 +155,16 @@ def test_stopped_after_a_checkpoint_and_resumed_it_ends_as_if_never_stopped(both
     assert _weights(resumed.folder) == _weights(both.folder)
 
 
-def test_asynchronous_mode_keeps_verls_semantics_injects_and_resumes(run_steps, tmp_path):
-    mode = "trainer.v1.trainer_mode=rdiverse_colocate_async"
-    run = run_steps(tmp_path / "whole", "extra_grpo", *EXTRA, mode)
+def test_asynchronous_mode_keeps_verls_semantics_and_injects(run_steps, tmp_path):
+    run = run_steps(tmp_path, "extra_grpo", *EXTRA, "trainer.v1.trainer_mode=rdiverse_colocate_async")
+    assert (tmp_path / "checkpoints" / f"global_step_{SAVED}" / "transfer_queue").is_dir()
     assert any(metrics["training/off_policy/trajectory_staleness/max"] > 0 for metrics in run.metrics())
-    _take_checkpoint(run.folder, tmp_path / "resumed")
-    assert (tmp_path / "resumed" / "checkpoints" / f"global_step_{SAVED}" / "transfer_queue").is_dir()
-    resumed = run_steps(tmp_path / "resumed", "extra_grpo", *EXTRA, mode)
+    rows = [row for step in range(1, STEPS + 1) for row in run.rows(step)]
+    assert any(row["prefix"] for row in rows)
     golds = {row["prompt"][-1]["content"]: row["reward_model"]["ground_truth"] for row in training_rows(40)}
-    for part, first in ((run, WARMUP + 2), (resumed, SAVED + 1)):
-        rows = [row for step in range(first, STEPS + 1) for row in part.rows(step)]
-        assert any(row["prefix"] for row in rows)  # also those in flight when the checkpoint was written
-        for row in rows:
-            assert row["gts"] == golds[_question(row)]
-            assert row["acc"] == float(grade(_text(row), row["gts"]).correct)
+    for row in rows:
+        assert row["gts"] == golds[_question(row)]
+        assert row["acc"] == float(grade(_text(row), row["gts"]).correct)
 
 
 def test_dr_grpo_is_not_divided_by_the_spread(run_steps, tmp_path):
@@ -212,13 +210,6 @@ def test_bad_rows_short_answers_failing_graders_and_a_killed_encoder_end_no_run(
             assert row["advantage"] == 0 or row["acc"]  # equal rewards teach nothing
     [alone] = next(group for group in _groups(run.rows(1)) if len(group) == 1)
     assert alone["advantage"] == 0
-
-
-def _take_checkpoint(run: Path, to: Path) -> None:
-    """A run folder that was stopped after its first checkpoint."""
-    checkpoints = to / "checkpoints"
-    shutil.copytree(run / "checkpoints" / f"global_step_{SAVED}", checkpoints / f"global_step_{SAVED}")
-    (checkpoints / "latest_checkpointed_iteration.txt").write_text(str(SAVED))
 
 
 def _question(row: dict) -> str:
