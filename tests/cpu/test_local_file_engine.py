@@ -33,7 +33,7 @@ def make_engine():
 def ends(make_engine, tmp_path, monkeypatch):
     """A trainer's rank 0 and a replica, ready for one transfer; the folder that they share is in ``tmp_path``."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    sender, receiver = make_engine(is_master=True), make_engine(timeout_s=20)
+    sender, receiver = make_engine(is_master=True), make_engine(timeout_s=120)
     connect(sender, receiver)
     yield sender, receiver
     sender.finalize()

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 import ray
@@ -29,5 +30,7 @@ def _kill_encoder() -> None:
     while True:
         with contextlib.suppress(ray.exceptions.RayActorError):  # it may still be coming back from the last time
             os.kill(ray.get(ray.get_actor(NAME).pid.remote()), signal.SIGKILL)
+            with Path(os.environ["VERL_FILE_LOGGER_PATH"]).with_name("kills").open("a") as kills:
+                kills.write("killed\n")
             return
         time.sleep(0.1)

@@ -197,11 +197,7 @@ def test_bad_rows_short_answers_failing_graders_and_a_killed_encoder_end_no_run(
     assert [step["training/failed_samples"] for step in metrics] == [7, 0, 7, 0]
     assert [step["extra/ungraded"] for step in metrics] == [8, 0, 8, 0]
     assert all(step["extra/missing_vectors"] == 0 for step in metrics)
-    answered = [sum(len(run.rows(step)) for step in range(1, last + 1)) - 8 * ((last + 1) // 2) for last in (1, 4)]
-    counted = [metrics[0]["extra/encoded_texts"], metrics[3]["extra/encoded_texts"]]
-    assert all(own < all_ for own, all_ in zip(counted, answered, strict=True)), (
-        "an encoder killed starts to count anew"
-    )
+    assert len((run.folder / "kills").read_text().splitlines()) == 2
     for step in range(1, 5):
         groups = _groups(run.rows(step))
         assert len(groups) == 8 - step % 2
