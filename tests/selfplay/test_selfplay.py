@@ -122,7 +122,14 @@ def test_a_memory_that_is_not_the_runs_own_is_refused(finished: Path, damage: st
 
 def test_ctrl_c_stops_everything_and_says_how_to_go_on(tmp_path: Path, selfplay_command: Command) -> None:
     run_dir = tmp_path / "stopped"
-    driver = subprocess.Popen(selfplay_command(run_dir), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    driver = subprocess.Popen(
+        selfplay_command(run_dir),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        # a shell starts background jobs deaf to Ctrl-C, and their children inherit it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     deadline = time.monotonic() + 120
     while not (run_dir / "iter_00" / "60_evaluate" / "logs" / "server.log").exists():
         assert time.monotonic() < deadline
