@@ -44,7 +44,11 @@ def in_another_process():
     children = []
 
     def start(function, *arguments):
-        child = fork.Process(target=function, args=arguments)
+        def alone():
+            torch.set_num_threads(1)  # a forked process has none of torch's threads and would wait for them
+            function(*arguments)
+
+        child = fork.Process(target=alone)
         child.start()
         children.append(child)
         return child
