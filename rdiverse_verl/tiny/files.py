@@ -6,10 +6,10 @@
 import json
 from pathlib import Path
 
-from rdiverse_verl.dataset import Row, make_row, write_rows
-from rdiverse_verl.roles import solver
+from rdiverse_verl.dataset import Row, write_rows
 from rdiverse_verl.tiny.calibration import calibration_programs
 from rdiverse_verl.tiny.problems import heldout_problems
+from rdiverse_verl.tiny.rows import problem_rows
 
 HELDOUT_ROWS = 200
 HELDOUT_SEED = 1
@@ -17,20 +17,9 @@ DRAWN = 300  # some are drawn twice
 
 
 def heldout_rows() -> list[Row]:
-    """Distinct held-out problems as the Solver is asked them; ``id`` is the skill family."""
+    """Distinct held-out problems."""
     distinct = {problem.question: problem for problem in heldout_problems(DRAWN, HELDOUT_SEED)}
-    problems = list(distinct.values())[:HELDOUT_ROWS]
-    return [
-        make_row(
-            data_source="rdiverse/tiny",
-            prompt=solver.messages(problem.question),
-            ground_truth=str(problem.answer),
-            index=index,
-            split="test",
-            id=problem.family,
-        )
-        for index, problem in enumerate(problems)
-    ]
+    return problem_rows(list(distinct.values())[:HELDOUT_ROWS], "test")
 
 
 def calibration_lines() -> str:

@@ -4,33 +4,23 @@ import sys
 from pathlib import Path
 from random import Random
 
-from rdiverse_verl.dataset import Row, make_row, write_rows
-from rdiverse_verl.roles import solver
+from rdiverse_verl.dataset import Row, write_rows
 from rdiverse_verl.seeds import derive_seed
 from rdiverse_verl.tiny.problems import Problem, sample_problem
+from rdiverse_verl.tiny.rows import problem_rows
 
 ROWS = 512
 SEED = 1
 
 
 def training_rows(count: int = ROWS) -> list[Row]:
-    """Distinct problems, none of them held out, as the Solver is asked them; ``id`` is the skill family."""
+    """Distinct problems, none of them held out."""
     rng = Random(derive_seed(SEED, "training set"))
     distinct: dict[str, Problem] = {}
     while len(distinct) < count:
         problem = sample_problem(rng)
         distinct[problem.question] = problem
-    return [
-        make_row(
-            data_source="rdiverse/tiny",
-            prompt=solver.messages(problem.question),
-            ground_truth=str(problem.answer),
-            index=index,
-            split="train",
-            id=problem.family,
-        )
-        for index, problem in enumerate(distinct.values())
-    ]
+    return problem_rows(distinct.values(), "train")
 
 
 if __name__ == "__main__":

@@ -62,7 +62,8 @@ def sources_of(batch: TensorDict) -> list[Source]:
 def batch_of(sources: Sequence[Source], guided: Sequence[GuidedPrompt] = ()) -> TensorDict:
     """A batch for rollout: rows to answer from scratch, then guided prompts. The key set is that of all rows."""
     rows = [*sources, *(prompt.source for prompt in guided)]
-    columns: dict[str, Any] = {name: [row.get(name) for row in rows] for row in rows for name in row}
+    names = dict.fromkeys(name for row in rows for name in row)
+    columns: dict[str, Any] = {name: [row.get(name) for row in rows] for name in names}
     columns[SOURCE] = [to_json(row) for row in rows]
     columns[ROOT] = [root_of(row) for row in rows]
     columns[PREFIX] = [""] * len(sources) + [to_json({"ids": p.prefix_ids, "mte": p.mte}) for p in guided]

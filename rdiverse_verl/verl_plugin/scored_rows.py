@@ -10,6 +10,7 @@ from transfer_queue import KVBatchMeta
 from verl.utils import tensordict_utils as tu
 
 from rdiverse_verl.algorithms.groups import Groups, group_by_key
+from rdiverse_verl.algorithms.hard_groups import hard_groups
 from rdiverse_verl.errors import ConfigError, DataError, StateError
 from rdiverse_verl.verl_plugin.row_fields import PREFIX, ROOT
 
@@ -40,8 +41,8 @@ class ScoredRows:
         return np.array([bool(prefix) for prefix in self.prefix_N]) & ~self.out_N
 
     def hard_B(self) -> np.ndarray:
-        """bool, groups of two sessions or more without a correct one (ExTra, Alg. 1 l. 19)."""
-        return (self.groups.size_B >= 2) & ~self.groups.gather(self.correct_N).any(axis=0)
+        """bool, see `hard_groups`."""
+        return hard_groups(self.correct_N, self.groups)
 
 
 def read_scored_rows(batch: KVBatchMeta, dim: int, with_roots: bool) -> ScoredRows:
